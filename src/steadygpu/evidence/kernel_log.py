@@ -1,0 +1,179 @@
+"""Events of a kernel log. `count` is above one where identical events were folded; `last_at` is then the last."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from steadygpu.evidence.device import DeviceRef
+from steadygpu.evidence.moment import UNKNOWN, Moment
+from steadygpu.evidence.reading import Nature
+from steadygpu.evidence.source import Absent, Source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KernelLogSpan:
+    """What part of a log was given, for one host and boot.
+
+    `whole` is True where the boot's first line is there and nothing says that it was filtered;
+    None where that cannot be told. `lines` counts log lines.
+    """
+
+    nature: ClassVar[Nature] = "state"
+    key: ClassVar[tuple[str, ...]] = ("boot",)
+
+    device: DeviceRef
+    at: Moment = UNKNOWN
+    first: Moment = UNKNOWN
+    last: Moment = UNKNOWN
+    lines: int = 0
+    boot: int = 0
+    whole: bool | None = None
+    absent: tuple[Absent, ...] = ()
+    sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClockAnchor:
+    """That `boot_s` seconds after boot `boot_id` it was `wall`: lets raw seconds become wall time."""
+
+    nature: ClassVar[Nature] = "event"
+    key: ClassVar[tuple[str, ...]] = ("by", "boot_s")
+
+    device: DeviceRef
+    at: Moment = UNKNOWN
+    wall: float
+    boot_s: float
+    error_s: float
+    by: str
+    absent: tuple[Absent, ...] = ()
+    sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class XidEvent:
+    """A fault number of the NVIDIA driver. `says` is the rest of the line.
+
+    `recovery` is the action that Xid 154 names. `previous` is the code in "caused by previous Xid".
+    `mig` is "gi/ci" where the line names a slice. `code` 0 never occurs.
+    """
+
+    nature: ClassVar[Nature] = "event"
+    key: ClassVar[tuple[str, ...]] = ("code", "says")
+
+    device: DeviceRef
+    at: Moment = UNKNOWN
+    code: int
+    pid: int | None = None
+    process: str | None = None
+    channel: str | None = None
+    says: str = ""
+    recovery: str | None = None
+    previous: int | None = None
+    mig: str | None = None
+    unrecognised_client: bool = False
+    count: int = 1
+    last_at: Moment = UNKNOWN
+    absent: tuple[Absent, ...] = ()
+    sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NvrmEvent:
+    """Another message of the NVIDIA driver. `what` is one of the words below.
+
+    off_bus (fallen off the bus, without a number), init_failed (RmInitAdapter), probe_failed,
+    gsp_timeout, loading (module loads: `version`), unloading, library_mismatch (API mismatch:
+    `version` is the module, `library_version` the client), no_device, assertion, reset.
+    """
+
+    nature: ClassVar[Nature] = "event"
+    key: ClassVar[tuple[str, ...]] = ("what", "says")
+
+    device: DeviceRef
+    at: Moment = UNKNOWN
+    what: str
+    says: str = ""
+    version: str | None = None
+    library_version: str | None = None
+    open_module: bool | None = None
+    count: int = 1
+    last_at: Moment = UNKNOWN
+    absent: tuple[Absent, ...] = ()
+    sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AerEvent:
+    """A PCIe error report. `severity` is corrected, nonfatal or fatal; `names` the error bits in words.
+
+    `layer` is physical, data_link or transaction. `surprise_down` is a link that went away.
+    `reporter` is the port that reported where the line names another device.
+    """
+
+    nature: ClassVar[Nature] = "event"
+    key: ClassVar[tuple[str, ...]] = ("severity", "layer", "names")
+
+    device: DeviceRef
+    at: Moment = UNKNOWN
+    severity: str
+    layer: str | None = None
+    names: tuple[str, ...] = ()
+    surprise_down: bool = False
+    reporter: str | None = None
+    count: int = 1
+    last_at: Moment = UNKNOWN
+    absent: tuple[Absent, ...] = ()
+    sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkDownEvent:
+    """A slot or port that lost its link: pciehp "Link Down", "Card not present", rev ff."""
+
+    nature: ClassVar[Nature] = "event"
+    key: ClassVar[tuple[str, ...]] = ("says",)
+
+    device: DeviceRef
+    at: Moment = UNKNOWN
+    says: str = ""
+    count: int = 1
+    last_at: Moment = UNKNOWN
+    absent: tuple[Absent, ...] = ()
+    sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DriverBindEvent:
+    """A driver that took a PCI device (nouveau, vfio-pci, nvidia, amdgpu)."""
+
+    nature: ClassVar[Nature] = "event"
+    key: ClassVar[tuple[str, ...]] = ("driver",)
+
+    device: DeviceRef
+    at: Moment = UNKNOWN
+    driver: str
+    count: int = 1
+    last_at: Moment = UNKNOWN
+    absent: tuple[Absent, ...] = ()
+    sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KernelEvent:
+    """Another event of the kernel. `what` is one of the words below.
+
+    oom_kill, hung_task, soft_lockup, panic, oops, mce, edac_corrected, edac_uncorrected,
+    nouveau_blacklisted (on the command line), thermal.
+    """
+
+    nature: ClassVar[Nature] = "event"
+    key: ClassVar[tuple[str, ...]] = ("what", "says")
+
+    device: DeviceRef
+    at: Moment = UNKNOWN
+    what: str
+    says: str = ""
+    process: str | None = None
+    count: int = 1
+    last_at: Moment = UNKNOWN
+    absent: tuple[Absent, ...] = ()
+    sources: tuple[Source, ...]

@@ -1,0 +1,1 @@
+"""Foreign text to readings. `kinds` lists the texts, `paste` takes a file apart."""
