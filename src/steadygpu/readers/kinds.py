@@ -105,7 +105,7 @@ KINDS: tuple[Kind, ...] = (
             r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d "
             r"\d\d:\d\d:\d\d (?:\w+ )?\d{4}\s*$",
         ),
-        gives=_GPU_ALL,
+        gives=(*_GPU_ALL, "EccCounters", "MigInstance"),
     ),
     Kind(
         name="nvidia-smi-L",
@@ -113,7 +113,7 @@ KINDS: tuple[Kind, ...] = (
         command="nvidia-smi -L",
         reader=_R + "smi_list:read_smi_list",
         heads=(r"GPU \d+: .*\(UUID: ", r"\s+MIG \S+\s+Device\s+\d+: \(UUID: "),
-        gives=("GpuIdentity", "CardListing", "MigInstance"),
+        gives=("GpuIdentity", "CardListing", "MigInstance", "GpuErrorCells"),
     ),
     Kind(
         name="nvidia-smi-message",
@@ -153,15 +153,17 @@ KINDS: tuple[Kind, ...] = (
         title="utilisation, power, clocks and PCIe traffic over time",
         command="nvidia-smi dmon -s pucvmet -c 30",
         reader=_R + "smi_mon:read_smi_dmon",
-        heads=(r"#\s*(?:Date\s+Time\s+|Time\s+)?gpu\s+(?!.*\bpid\b)[a-z]",),
-        gives=("GpuLoad", "GpuPower", "GpuTemperature", "GpuClock", "EccCounters", "GpuMemory"),
+        heads=(r"#\s*(?:Date[\s,]+Time[\s,]+|Time[\s,]+)?gpu[\s,]+(?!.*\bpid\b)[a-z]",),
+        gives=(
+            "GpuLoad", "GpuPower", "GpuTemperature", "GpuClock", "EccCounters", "GpuMemory", "GpuErrorCells",
+        ),
     ),
     Kind(
         name="nvidia-smi-pmon",
         title="processes on the cards over time",
         command="nvidia-smi pmon -c 5",
         reader=_R + "smi_mon:read_smi_pmon",
-        heads=(r"#\s*(?:Date\s+Time\s+|Time\s+)?gpu\s+.*\bpid\b",),
+        heads=(r"#\s*(?:Date[\s,]+Time[\s,]+|Time[\s,]+)?gpu[\s,]+.*\bpid\b",),
         gives=("GpuProcess", "GpuLoad"),
     ),
     Kind(
@@ -179,11 +181,11 @@ KINDS: tuple[Kind, ...] = (
         command="lspci -vvnn",
         reader=_R + "lspci:read_lspci",
         heads=(
-            r"(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7] (?:\"|[A-Z][\w /().&-]+(?: \[[0-9a-f]{4}\])?: )",
+            r"(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7] (?:\"|[A-Z3][\w /().&,-]+(?: \[[0-9a-f]{4}\])?: )",
             r"(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7] [0-9a-f]{4}: [0-9a-f]{4}:[0-9a-f]{4}",
-            r"[ \t]+(?:LnkCap|LnkSta|LnkCtl2?|DevSta|UESta|CESta):",
+            r"[ \t]*(?:LnkCap|LnkSta|LnkCtl2?|DevSta|UESta|CESta|ACSCtl):",
         ),
-        gives=("PciDevice", "PcieLink", "PciErrorStatus", "PciAcs"),
+        gives=("PciDevice", "PcieLink", "PciErrorStatus", "PciAcs", "CardListing"),
         files=("*lspci*",),
     ),
     Kind(
@@ -191,7 +193,7 @@ KINDS: tuple[Kind, ...] = (
         title="link files of PCI devices",
         command="grep -H . /sys/bus/pci/devices/*/{current,max}_link_{speed,width}",
         reader=_R + "sysfs_link:read_sysfs_link",
-        heads=(r"(?:/\S*|\.{0,2}/?\S*)?[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]/(?:current|max)_link_(?:speed|width)[: ]",),
+        heads=(r"(?:==> )?(?:/\S*|\.{0,2}/?\S*)?[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]/(?:current|max)_link_(?:speed|width)[: ]",),
         gives=("PcieLink",),
     ),
     Kind(
@@ -200,7 +202,8 @@ KINDS: tuple[Kind, ...] = (
         command="iostat -xz 1 30",
         reader=_R + "iostat:read_iostat",
         heads=(
-            r"avg-cpu: ",
+            r"Linux \S+ \([^()\s]+\)\s+\S.*\s_\w+_\s*\(\d+ \S+\)\s*$",
+            r"\w{2,8}-cpu ?: +%user",
             r"Device:?\s+(?:.*\b(?:tps|r/s|rrqm/s|%util)\b)",
         ),
         gives=("DiskLoad", "CpuLoad"),
@@ -258,6 +261,14 @@ KINDS: tuple[Kind, ...] = (
             r"-- (?:Logs begin at|Journal begins at|Boot [0-9a-f]{32} --|No entries --)",
             r'\{.*"(?:_TRANSPORT|SYSLOG_IDENTIFIER)"\s*:\s*"kernel"',
             r"(?:kernel: )?NVRM: ",
+            r"\S+ kernel: NVRM: ",
+            r"INFO: task .{1,100}:\d+ blocked for more than",
+            r"(?:Memory cgroup o|O)ut of memory: Kill",
+            r"BUG: unable to handle",
+            r"Kernel panic - not syncing",
+            r"\{\d+\}\[Hardware Error\]",
+            r"(?:Panic|Oops)#\d+ Part\d+",
+            r"dmesg-[a-z]+-\d+:",
             r"(?:kernel: )?(?:pcieport|nvidia|nouveau|amdgpu) [0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]: ",
         ),
         gives=(
