@@ -1,0 +1,299 @@
+"""The messages of a kernel log that tell of cards, links and the host: one function for each family.
+
+Covers: nouveau, vfio-pci, pciehp of Linux 3.10 to 6.18, and the kernel's own reports on memory, hung tasks
+and panics. An OOM kill takes up to three lines.
+"""
+
+import re
+from calendar import timegm
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from steadygpu.evidence.device import DeviceRef, normal_bdf
+from steadygpu.evidence.kernel_log import (
+    ClockAnchor,
+    DriverBindEvent,
+    KernelEvent,
+    LinkDownEvent,
+    NvrmEvent,
+)
+from steadygpu.evidence.moment import Moment
+from steadygpu.readers.kernel_log_aer import AerReports
+from steadygpu.readers.kernel_log_fold import Fold, Line
+from steadygpu.readers.kernel_log_nvrm import NvrmMessages
+
+_BDF = r"(?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.[0-7])?"
+_HOTPLUG = re.compile(
+    rf"(?:pciehp|pcieport) (?P<bdf>{_BDF})(?::\w{{1,20}})?: (?:pciehp: )?Slot\((?P<slot>[\w-]{{1,20}})\): (?P<says>Link Down|Card not present)\b.{{0,80}}"
+)
+_BIND = re.compile(
+    rf"(?P<driver>nvidia|amdgpu|vfio-pci|nouveau|i915|xe) (?P<bdf>{_BDF}): (?:enabling device|vgaarb: |NVIDIA \S{{1,20}} \([0-9a-f]{{6,9}}\)|amdgpu: \w{{1,20}} \()"
+)
+_NOUVEAU_OLD = re.compile(rf"nouveau +\[ *DEVICE *\]\[(?P<bdf>{_BDF})\] ")
+_BLACKLIST = re.compile(
+    r"(?:modprobe\.blacklist|rd\.driver\.blacklist|module_blacklist)=[\w,.-]{0,300}?\bnouveau\b|\bnouveau\.modeset=0"
+)
+_RTC = re.compile(r"setting system clock to .{10,40}\((?P<wall>\d{6,12})\)")
+_AUDIT = re.compile(r"\baudit\((?P<wall>\d{9,12}\.\d{1,6}):\d{1,12}\)")
+_OOM = re.compile(
+    r"[Oo]ut of memory(?: \([^)]{1,40}\))?: Kill(?:ed)? process (?P<pid>\d{1,10}) \((?P<name>[^)]{1,100})\)"
+)
+_OOM_TASK = re.compile(r"oom-kill:.{0,2000}?task=(?P<name>[^,]{1,100}),pid=\d{1,10}")
+_HUNG = re.compile(r"INFO: task (?P<name>.{1,100}?):\d{1,10} blocked for more than \d{1,8} seconds")
+_LOCKUP = re.compile(
+    r"soft lockup - CPU#\d{1,6} stuck for \d{1,8}s?!? ?(?:\[(?P<name>.{1,100}?):\d{1,10}\])?"
+)
+_OOPS = re.compile(
+    r"(?:BUG: (?:unable to handle|kernel NULL pointer)|general protection fault|Internal error: Oops)"
+)
+_EDAC = re.compile(r"EDAC .{1,60}?: \d{1,10} (?P<kind>CE|UE)\b")
+_MCE = re.compile(
+    r"mce: \[Hardware Error\]: (?P<says>Machine check events logged|CPU \d{1,6}: Machine Check.{0,120})"
+)
+_HOT = re.compile(r"(?:Core|Package) temperature(?:/speed)? (?:is )?above threshold")
+_RTC_ERROR_S = 1.0  # the clock chip tells whole seconds and is read once
+_AUDIT_ERROR_S = 0.1
+_STEP_S = 0.5  # an anchor that differs less from the last one tells nothing new
+
+
+@dataclass(slots=True)
+class Families:
+    """Turns messages into events. `follow` says how many next lines may belong to an open report."""
+
+    fold: Fold
+    aer: AerReports
+    nvrm: NvrmMessages
+    follow: int = 0
+    _oom: dict[str | None, list[Line]] = field(default_factory=dict)
+
+    def take(self, line: Line) -> None:
+        """Read one message of the kernel."""
+        text = line.text
+        self.follow = 0
+        if text.startswith("NVRM"):
+            self.nvrm.take(line)
+            self.follow = self.nvrm.follow
+            return
+        if line.stamp.boot_s is not None:
+            _anchor(self.fold, line)
+        if self.aer.take(line):
+            self.follow = self.aer.follow
+            return
+        for word, reader in _FAMILIES:
+            if word in text and reader(self, line):
+                return
+
+    def finish(self) -> None:
+        """Close whatever is open."""
+        self.aer.finish()
+        for host in list(self._oom):
+            self._close_oom(host)
+
+    def keep(
+        self, fact: NvrmEvent | KernelEvent | LinkDownEvent | DriverBindEvent, line: Line
+    ) -> None:
+        """Keep an event whose last line is `line`."""
+        self.fold.add(fact, line.host, line.number)
+
+    def event(self, line: Line, what: str, says: str, process: str | None = None) -> bool:
+        """Keep a KernelEvent of one line."""
+        self.keep(
+            KernelEvent(
+                device=line.on_host(),
+                at=line.at,
+                what=what,
+                says=says,
+                process=process,
+                sources=(line.cite(),),
+            ),
+            line,
+        )
+        return True
+
+    def oom(self, line: Line) -> bool:
+        """Join the lines of one kill: who asked, who was chosen, who was killed."""
+        key, text = line.host.name, line.text
+        if "invoked oom-killer" in text:
+            self._close_oom(key)
+            self._oom[key] = [line]
+        elif "oom-kill:" in text:
+            parts = self._oom.setdefault(key, [])
+            if parts and any("oom-kill:" in part.text for part in parts):
+                self._close_oom(key)
+                parts = self._oom.setdefault(key, [])
+            parts.append(line)
+        elif _OOM.search(text) is not None:
+            self._oom.setdefault(key, []).append(line)
+            self._close_oom(key)
+        else:
+            return False
+        return True
+
+    def _close_oom(self, key: str | None) -> None:
+        lines = self._oom.pop(key, [])
+        if not lines:
+            return
+        killed = next(
+            (
+                hit
+                for part in reversed(lines)
+                if (hit := _OOM.search(part.text) or _OOM_TASK.search(part.text))
+            ),
+            None,
+        )
+        last = lines[-1]
+        self.keep(
+            KernelEvent(
+                device=last.on_host(), at=last.at, what="oom_kill", says=last.text[:300],
+                process=killed["name"] if killed else None, sources=tuple(part.cite() for part in lines),
+            ),
+            last,
+        )  # fmt: skip
+
+
+def _anchor(fold: Fold, line: Line) -> None:
+    text, boot_s = line.text, line.stamp.boot_s
+    assert boot_s is not None
+    if line.stamp.form == "json":
+        if line.stamp.wall is not None:
+            _keep_anchor(fold, line, "journal", line.stamp.wall, 1e-3)
+    elif "audit(" in text and (found := _AUDIT.search(text)) is not None:
+        _keep_anchor(fold, line, "audit", float(found["wall"]), _AUDIT_ERROR_S)
+    elif "setting system clock" in text and (found := _RTC.search(text)) is not None:
+        _keep_anchor(fold, line, "rtc", float(found["wall"]), _RTC_ERROR_S)
+
+
+def _keep_anchor(fold: Fold, line: Line, by: str, wall: float, error_s: float) -> None:
+    boot_s, boot = line.stamp.boot_s, line.host.boot
+    assert boot_s is not None
+    if wall < timegm((2000, 1, 1, 0, 0, 0)):
+        return  # a clock that was never set
+    known = boot.offsets.get(by)
+    if known is not None and abs(wall - boot_s - known) < _STEP_S:
+        return
+    boot.offsets[by] = wall - boot_s
+    line.host.learn_year(wall)
+    at = Moment(wall=wall, boot_id=line.at.boot_id, boot_s=boot_s, error_s=error_s, zone_known=True)
+    fold.add(
+        ClockAnchor(
+            device=line.on_host(),
+            at=at,
+            wall=wall,
+            boot_s=boot_s,
+            error_s=error_s,
+            by=by,
+            sources=(line.cite(),),
+        ),
+        line.host,
+        line.number,
+    )
+
+
+def _hotplug(families: Families, line: Line) -> bool:
+    found = _HOTPLUG.match(line.text)
+    if found is None:
+        return False
+    device = DeviceRef(
+        kind="port",
+        host=line.host.name,
+        bdf=normal_bdf(found["bdf"]),
+        slot=found["slot"],
+        text=line.name,
+    )
+    families.keep(
+        LinkDownEvent(device=device, at=line.at, says=found["says"], sources=(line.cite(),)), line
+    )
+    return True
+
+
+def _bind(families: Families, line: Line) -> bool:
+    found = _BIND.match(line.text) or _NOUVEAU_OLD.match(line.text)
+    if found is None:
+        return False
+    bdf = normal_bdf(found["bdf"]) or ""
+    driver = found["driver"] if "driver" in found.re.groupindex else "nouveau"
+    bound = line.host.boot.bound
+    if bound.get(bdf) != driver:
+        bound[bdf] = driver
+        device = (
+            line.card(bdf)
+            if driver != "vfio-pci"
+            else DeviceRef(kind="pci", host=line.host.name, bdf=bdf, text=line.name)
+        )
+        families.keep(
+            DriverBindEvent(device=device, at=line.at, driver=driver, sources=(line.cite(),)), line
+        )
+    return True
+
+
+def _command_line(families: Families, line: Line) -> bool:
+    found = _BLACKLIST.search(line.text)
+    if found is None or "nouveau_blacklisted" in line.host.boot.told:
+        return False
+    line.host.boot.told.add("nouveau_blacklisted")
+    return families.event(line, "nouveau_blacklisted", found[0])
+
+
+def _unload(families: Families, line: Line) -> bool:
+    if (
+        line.text.startswith(("nvidia-modeset: Unloading", "[drm] [nvidia-drm]"))
+        and "Unloading" in line.text
+    ):
+        families.keep(NvrmEvent(device=line.on_host(), at=line.at, what="unloading", says=line.text, sources=(line.cite(),)), line)  # fmt: skip
+        return True
+    return False
+
+
+def _one(expression: "re.Pattern[str]", what: str) -> "Callable[[Families, Line], bool]":
+    """Return a reader of one-line kernel events; group `name` is the process, `says` what was said."""
+
+    def read(families: Families, line: Line) -> bool:
+        found = expression.search(line.text)
+        if found is None:
+            return False
+        groups = found.groupdict()
+        return families.event(line, what, groups.get("says") or line.text[:300], groups.get("name"))
+
+    return read
+
+
+def _edac(families: Families, line: Line) -> bool:
+    found = _EDAC.search(line.text)
+    if found is None:
+        return False
+    what = "edac_corrected" if found["kind"] == "CE" else "edac_uncorrected"
+    return families.event(line, what, line.text[:300])
+
+
+def _panic(families: Families, line: Line) -> bool:
+    if not line.text.startswith("Kernel panic - not syncing"):
+        return False
+    return families.event(line, "panic", line.text[:300])
+
+
+def _oops(families: Families, line: Line) -> bool:
+    if _OOPS.match(line.text) is None:
+        return False
+    return families.event(line, "oops", line.text[:300])
+
+
+_FAMILIES: tuple[tuple[str, "Callable[[Families, Line], bool]"], ...] = (
+    ("Slot(", _hotplug),
+    ("ommand line:", _command_line),
+    ("enabling device", _bind),
+    ("vgaarb", _bind),
+    ("nouveau", _bind),
+    ("amdgpu: ", _bind),
+    ("Unloading", _unload),
+    ("ut of memory", Families.oom),
+    ("oom-kill", Families.oom),
+    ("blocked for more than", _one(_HUNG, "hung_task")),
+    ("soft lockup", _one(_LOCKUP, "soft_lockup")),
+    ("Kernel panic", _panic),
+    ("EDAC", _edac),
+    ("mce: [Hardware Error]", _one(_MCE, "mce")),
+    ("temperature", _one(_HOT, "thermal")),
+    ("BUG: ", _oops),
+    ("general protection", _oops),
+    ("Internal error", _oops),
+)
