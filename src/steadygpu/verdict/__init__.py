@@ -1,0 +1,1 @@
+"""Findings to one answer. `rule` holds the contract of a rule, `judge` runs them."""

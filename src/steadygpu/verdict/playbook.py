@@ -1,0 +1,298 @@
+"""Verdicts to one answer: health, the bottleneck, what was ruled out, what to do."""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+
+from steadygpu.evidence.device import DeviceRef
+from steadygpu.evidence.reading import Fact, HostEvidence
+from steadygpu.evidence.source import Gap
+from steadygpu.verdict.answer import (
+    CORE,
+    Answer,
+    Bottleneck,
+    Coverage,
+    HostAnswer,
+    Open,
+    Ruled,
+    RuledOut,
+)
+from steadygpu.verdict.incident import Cause, fold
+from steadygpu.verdict.rule import (
+    SEVERITIES,
+    Finding,
+    Fine,
+    Rule,
+    Stage,
+    Unclear,
+    Verdict,
+)
+from steadygpu.verdict.unevaluated import from_gap
+
+AWAY = (
+    "drain",
+    "reset-gpu",
+    "reboot",
+)  # HOUSE.md, Health: a finding with one of these is unhealthy
+
+# What to run where the bottleneck is undecided: the first whose evidence was not given.
+_NEXT = (
+    ("GpuLoad", "nvidia-smi dmon -s pucvmet -c 30"),
+    ("GpuClockReasons", "nvidia-smi -q"),
+    ("DiskLoad", "iostat -xz 1 30"),
+    ("PcieLink", "sudo lspci -vvnn"),
+)
+_PROFILE = "dcgmi dmon -e 1001,1002,1003,1004,1005 -c 30"
+
+
+def key_of(host: str | None, rule_id: str, subject: DeviceRef) -> str:
+    """Return the key of a finding: the same in every run that names the subject equally well."""
+    strongest = (
+        subject.uuid or subject.serial or subject.bdf or subject.slot or subject.label or subject.mig
+        or (f"index {subject.index}" if subject.index is not None else subject.text or subject.kind)
+    )  # fmt: skip
+    name = "\0".join((host or "", rule_id, subject.kind, strongest))
+    return hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:8]
+
+
+def answer_host(
+    evidence: HostEvidence,
+    verdicts: Sequence[Verdict],
+    causes: Iterable[Cause],
+    never_asked: int = 0,
+) -> HostAnswer:
+    """Return the answer for one host from the verdicts of all rules.
+
+    `never_asked` counts the rules that were not even loaded, since nothing they are about was given.
+    """
+    found = [
+        _ruled(evidence, verdict.rule, seen)
+        for verdict in verdicts
+        for seen in verdict.seen
+        if isinstance(seen, Finding)
+    ]
+    found += [
+        _ruled(evidence, *from_gap(gap)) for gap in evidence.gaps if gap.ask and gap.where.quote
+    ]
+    found = list({one.key: one for one in reversed(found)}.values())[::-1]
+    folded, incidents = fold(found, causes, _parents(evidence))
+    ordered = _ordered(folded)
+    unclear = tuple(
+        Open(rule=verdict.rule, unclear=seen)
+        for verdict in verdicts
+        for seen in verdict.seen
+        if isinstance(seen, Unclear)
+    )
+    core = core_of(evidence)
+    bottleneck = _bottleneck(ordered, evidence)
+    health = _health(ordered, core)
+    broken = tuple((v.rule.id, v.error or "") for v in verdicts if v.outcome == "broken")
+    return HostAnswer(
+        host=evidence.host,
+        host_from=evidence.host_from,
+        taken=evidence.taken,
+        devices=tuple(
+            sorted({f.device for f in evidence.facts if f.device.kind == "card"}, key=repr)
+        ),
+        answer=Answer(
+            health=health,
+            core=core,
+            bottleneck=bottleneck,
+            ruled_out=_ruled_out(verdicts, ordered),
+            incidents=incidents,
+            decision=_decision(health, bottleneck, ordered),
+        ),
+        findings=ordered,
+        unclear=unclear,
+        gaps=_distinct(evidence.gaps),
+        coverage=_coverage(evidence, verdicts, never_asked),
+        broken=broken,
+    )
+
+
+def _distinct(gaps: Iterable[Gap]) -> tuple[Gap, ...]:
+    return tuple(dict.fromkeys(gaps))
+
+
+def _ruled(evidence: HostEvidence, rule: Rule, finding: Finding) -> Ruled:
+    return Ruled(
+        key=key_of(evidence.host, rule.id, finding.subject),
+        rule=rule,
+        finding=finding,
+        severity=finding.severity or rule.severity,
+        action=finding.action or rule.action,
+    )
+
+
+def _ordered(found: Sequence[Ruled]) -> tuple[Ruled, ...]:
+    """Return worst first; a consequence follows its cause."""
+    stages = list(Stage)
+
+    def rank(one: Ruled) -> tuple[int, int, str, str]:
+        worst = -SEVERITIES.index(one.severity)
+        return worst, stages.index(one.rule.stage), one.rule.id, one.key
+
+    by_key = {one.key: one for one in found}
+    out: list[Ruled] = []
+
+    def add(one: Ruled) -> None:
+        if one not in out:
+            out.append(one)
+            for effect in sorted((by_key[k] for k in one.consequences), key=rank):
+                add(effect)
+
+    for one in sorted((o for o in found if o.caused_by is None), key=rank):
+        add(one)
+    return tuple(out)
+
+
+def _parents(evidence: HostEvidence) -> dict[str, str]:
+    return {
+        fact.device.bdf: parent
+        for fact in evidence.facts
+        if fact.device.bdf and (parent := getattr(fact, "parent", None))
+    }
+
+
+def core_of(evidence: HostEvidence) -> dict[str, bool]:
+    """Return which of the five core questions the evidence answers (HOUSE.md, Health)."""
+    by: dict[str, list[Fact]] = {}
+    for fact in evidence.facts:
+        by.setdefault(type(fact).__name__, []).append(fact)
+    cards = {f.device for f in evidence.facts if f.device.kind == "card"}
+
+    def every(name: str, *fields: str) -> bool:
+        have = {
+            f.device for f in by.get(name, ())
+            if not fields or any(_answered(f, field) for field in fields)
+        }  # fmt: skip
+        return bool(cards) and cards <= have
+
+    return dict(
+        zip(
+            CORE,
+            (
+                _counted(by),
+                bool(by.get("KernelLogSpan"))
+                and all(getattr(f, "whole", None) is True for f in by["KernelLogSpan"]),
+                every("GpuTemperature", "gpu_c") and every("GpuClock") and every("GpuClockReasons"),
+                every("GpuMode", "ecc_on"),
+                _versions_agree(by),
+            ),
+            strict=True,
+        )
+    )
+
+
+def _answered(fact: Fact, field: str) -> bool:
+    return getattr(fact, field) is not None or any(
+        a.field == field and a.reason == "not_supported" for a in fact.absent
+    )
+
+
+def _counted(by: dict[str, list[Fact]]) -> bool:
+    counts: dict[bool, set[int]] = {True: set(), False: set()}
+    for fact in by.get("CardListing", ()):
+        if getattr(fact, "complete", False) and not getattr(fact, "container", True):
+            counts[getattr(fact, "tool", "") == "lspci"].add(getattr(fact, "listed", -1))
+    return bool(counts[True]) and counts[True] == counts[False]
+
+
+def _versions_agree(by: dict[str, list[Fact]]) -> bool:
+    versions = {
+        getattr(f, "part", ""): version
+        for f in by.get("DriverVersion", ())
+        if (version := getattr(f, "version", None))
+    }
+    library = versions.get("library") or versions.get("tool")
+    return bool(library) and versions.get("module") == library
+
+
+def _health(found: Sequence[Ruled], core: dict[str, bool]) -> str:
+    if any(one.action in AWAY and one.severity != "info" for one in found):
+        return "unhealthy"
+    if any(one.severity in ("warning", "critical") for one in found):
+        return "degraded"
+    return "healthy" if all(core.values()) else "unknown"
+
+
+def _kind_of(one: Ruled) -> str | None:
+    if one.rule.points_to:
+        return one.rule.points_to
+    if one.severity == "critical":
+        return {"silent": "hardware", "stack": "stack"}.get(one.rule.stage.value)
+    return None
+
+
+def _bottleneck(found: Sequence[Ruled], evidence: HostEvidence) -> Bottleneck:
+    stages = list(Stage)
+    roots = [one for one in found if one.caused_by is None and _kind_of(one)]
+    loud = [one for one in roots if one.severity != "info"] or roots
+    if not loud:
+        return Bottleneck(kind="undecided", confidence="low", ask=_next(evidence))
+    first = min(
+        loud, key=lambda one: (stages.index(one.rule.stage), -SEVERITIES.index(one.severity))
+    )
+    kind = _kind_of(first) or "undecided"
+    same = [one for one in loud if _kind_of(one) == kind]
+    witnesses = {source.name for one in same for source in one.finding.sources}
+    sure = first.severity == "critical" or (first.severity == "warning" and len(witnesses) > 1)
+    return Bottleneck(
+        kind=kind,
+        confidence="high" if sure else "medium",
+        because=tuple(dict.fromkeys(one.rule.id for one in same)),
+        ask=None if sure else first.rule.next_step,
+    )
+
+
+def _next(evidence: HostEvidence) -> str:
+    have = {type(f).__name__ for f in evidence.facts}
+    return next((command for name, command in _NEXT if name not in have), _PROFILE)
+
+
+def _ruled_out(verdicts: Sequence[Verdict], found: Sequence[Ruled]) -> tuple[RuledOut, ...]:
+    """Return the bottlenecks that a pass excludes and that nothing else points to or leaves open."""
+    pointed = {one.rule.points_to for one in found if one.severity != "info"}
+    open_ = {
+        v.rule.points_to
+        for v in verdicts
+        if v.rule.rules_out and v.outcome in ("unknown", "broken", "fail")
+    }
+    out: dict[str, RuledOut] = {}
+    for verdict in verdicts:
+        kind = verdict.rule.points_to
+        if not kind or not verdict.rule.rules_out or verdict.outcome != "pass" or kind in out:
+            continue
+        if kind in pointed | open_:
+            continue
+        fine = next((s for s in verdict.seen if isinstance(s, Fine) and s.because), None)
+        if fine is not None:
+            source = fine.sources[0] if fine.sources else None
+            out[kind] = RuledOut(kind=kind, because=fine.because, source=source)
+    return tuple(out.values())
+
+
+def _decision(health: str, bottleneck: Bottleneck, found: Sequence[Ruled]) -> str:
+    main = next((one for one in found if one.rule.id in bottleneck.because), None)
+    loud = next((one for one in found if one.severity != "info"), None)
+    if main is not None and (main.severity != "info" or loud is None):
+        return main.rule.decision
+    if loud is not None:
+        return loud.rule.decision
+    if health == "healthy":
+        return "Nothing to do."
+    return f"Buy nothing yet, and change nothing: the evidence does not tell. Run: {bottleneck.ask}"
+
+
+def _coverage(evidence: HostEvidence, verdicts: Sequence[Verdict], never_asked: int) -> Coverage:
+    count = {
+        name: sum(v.outcome == name for v in verdicts)
+        for name in ("n/a", "not asked", "unknown", "broken")
+    }
+    return Coverage(
+        kinds_read=evidence.kinds,
+        judged=sum(v.outcome in ("pass", "fail") for v in verdicts),
+        not_here=count["n/a"],
+        not_asked=count["not asked"] + never_asked,
+        unknown=count["unknown"],
+        broken=count["broken"],
+    )

@@ -1,0 +1,1 @@
+"""JSON in and out, with its schemas: the only room that knows the serialiser."""
