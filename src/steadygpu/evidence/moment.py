@@ -48,6 +48,12 @@ def seconds_between(left: Moment, right: Moment) -> float | None:
     return right.wall - left.wall
 
 
+def may_be_within(left: Moment, right: Moment, span_s: float) -> bool:
+    """Return whether the two may lie within `span_s` seconds, as far as their errors allow; True where unknown."""
+    apart = seconds_between(left, right)
+    return apart is None or abs(apart) <= span_s + left.error_s + right.error_s
+
+
 def _ordered(left: float, right: float, error: float) -> bool | None:
     if abs(left - right) <= error and left != right:
         return None

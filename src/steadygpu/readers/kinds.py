@@ -60,19 +60,6 @@ _R = "steadygpu.readers."
 
 KINDS: tuple[Kind, ...] = (
     Kind(
-        name="nvidia-smi-xml",
-        title="all fields of every card as XML",
-        command="nvidia-smi -q -x",
-        reader=_R + "smi_xml:read_smi_xml",
-        heads=(
-            r"<\?xml[^>]*\?>\s*(?:<!DOCTYPE nvidia_smi_log|<nvidia_smi_log|$)",
-            r"\s*<!DOCTYPE nvidia_smi_log",
-            r"\s*<nvidia_smi_log",
-            r"\s*<gpu id=",
-        ),
-        gives=_GPU_DEEP,
-    ),
-    Kind(
         name="nvidia-smi-q",
         title="all fields of every card",
         command="nvidia-smi -q",
@@ -136,17 +123,6 @@ KINDS: tuple[Kind, ...] = (
             r"No supported devices in vGPU mode",
         ),
         gives=("ToolMessage",),
-    ),
-    Kind(
-        name="nvidia-smi-csv",
-        title="chosen fields of every card as CSV",
-        command="nvidia-smi --query-gpu=timestamp,index,uuid,pci.bus_id,pstate,utilization.gpu,power.draw --format=csv",
-        reader=_R + "smi_csv:read_smi_csv",
-        heads=(
-            r"\s*(?:timestamp|driver_version|count|name|gpu_name|serial|gpu_serial|uuid|gpu_uuid|index|"
-            r"pci\.\w+|gpu_bus_id|pstate|[a-z][\w]*\.[\w.]+)(?: \[[^\]]+\])?\s*,\s*[a-z][\w.]+(?: \[[^\]]+\])?(?:\s*,|\s*$)",
-        ),
-        gives=(*_GPU_ALL, "EccCounters", "RetiredPages", "RowRemap", "PcieLink", "GpuReasonCounters"),
     ),
     Kind(
         name="nvidia-smi-dmon",
@@ -215,34 +191,6 @@ KINDS: tuple[Kind, ...] = (
         reader=_R + "iostat_json:read_iostat_json",
         heads=(r'\s*\{\s*"sysstat"\s*:',),
         gives=("DiskLoad", "CpuLoad"),
-    ),
-    Kind(
-        name="lscpu",
-        title="sockets, cores and NUMA nodes",
-        command="lscpu",
-        reader=_R + "lscpu:read_lscpu",
-        heads=(r"Architecture:\s+\S", r"CPU op-mode\(s\):\s", r"NUMA node\(s\):\s", r"NUMA node\d+ CPU\(s\):"),
-        gives=("CpuLayout",),
-    ),
-    Kind(
-        name="numactl",
-        title="memory and distances of NUMA nodes",
-        command="numactl -H",
-        reader=_R + "numactl:read_numactl",
-        heads=(r"available: \d+ nodes?", r"node \d+ (?:cpus|size|free):", r"node distances:"),
-        gives=("NumaNode",),
-    ),
-    Kind(
-        name="lsmod",
-        title="loaded kernel modules",
-        command="lsmod",
-        reader=_R + "lsmod:read_lsmod",
-        heads=(
-            r"Module\s+Size\s+Used by",
-            r"(?:nvidia|nvidia_\w+|nouveau|amdgpu|i915|xe) +\d+ +-?\d+(?: |$)",
-            r"[a-z]\w* \d+ \d+ (?:-|[\w,]+,) (?:Live|Loading|Unloading) 0x",
-        ),
-        gives=("KernelModule", "ModuleListing"),
     ),
     Kind(
         name="kernel-log",

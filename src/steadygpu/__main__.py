@@ -1,0 +1,5 @@
+"""Lets `python -m steadygpu` be the command."""
+
+from steadygpu.cli import main
+
+main()

@@ -1,0 +1,1 @@
+"""What people give: files and folders, as texts."""

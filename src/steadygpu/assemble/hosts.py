@@ -1,0 +1,100 @@
+"""Which host each fact belongs to."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+from steadygpu.evidence.reading import Fact, Reading
+from steadygpu.evidence.source import Gap, Source
+from steadygpu.evidence.text import Text
+
+
+@dataclass(slots=True)
+class HostPile:
+    """What was given about one host: facts by the number of their output, gaps, kinds."""
+
+    host: str | None
+    host_from: Source | None = None
+    outputs: dict[int, list[Fact]] = field(default_factory=dict)
+    gaps: list[Gap] = field(default_factory=list)
+    kinds: list[str] = field(default_factory=list)
+    texts: dict[int, str] = field(default_factory=dict)
+
+
+def _folder(name: str) -> str:
+    return PurePosixPath(name).parent.as_posix()
+
+
+def _short(host: str) -> str:
+    """Return the name without its domain, in lower case; an IP address stays whole."""
+    return host.lower() if host.replace(".", "").isdigit() else host.lower().partition(".")[0]
+
+
+def piles(read: Sequence[tuple[Text, Reading]]) -> list[HostPile]:
+    """Return a pile for each host, in order of name; facts without a host join where they must.
+
+    A fact's own words come first, then the prompt or prefix before its output, then the only host
+    of its file, then its folder where other folders hold texts too, then the only host there is.
+    """
+    own: list[str | None] = []
+    for text, reading in read:
+        said = {f.device.host for f in reading.facts if f.device.host}
+        own.append(
+            _short(text.host) if text.host else _short(said.pop()) if len(said) == 1 else None
+        )
+    in_file: dict[str, set[str]] = defaultdict(set)
+    in_folder: dict[str, set[str]] = defaultdict(set)
+    for (text, reading), host in zip(read, own, strict=True):
+        names = {_short(f.device.host) for f in reading.facts if f.device.host} | (
+            {host} if host else set()
+        )
+        in_file[text.name] |= names
+        in_folder[_folder(text.name)] |= names
+    folders = {_folder(text.name) for text, _ in read}
+    everyone = set().union(*in_file.values()) if in_file else set()
+    by_folder = len(folders) > 1
+    out: dict[str | None, HostPile] = {}
+
+    def home(name: str, host: str | None) -> str | None:
+        if host:
+            return host
+        if len(in_file[name]) == 1:
+            return next(iter(in_file[name]))
+        if len(in_folder[_folder(name)]) == 1 and by_folder:
+            return next(iter(in_folder[_folder(name)]))
+        if by_folder and not in_folder[_folder(name)] and _folder(name) != ".":
+            return _short(PurePosixPath(_folder(name)).name)
+        return next(iter(everyone)) if len(everyone) == 1 and not by_folder else None
+
+    for number, ((text, reading), host) in enumerate(zip(read, own, strict=True)):
+        default = home(text.name, host)
+        for fact in reading.facts:
+            name = _short(fact.device.host) if fact.device.host else default
+            pile = out.setdefault(name, HostPile(host=name))
+            pile.outputs.setdefault(number, []).append(fact)
+            if pile.host_from is None and name is not None:
+                pile.host_from = _where(text, fact, name)
+            _note(pile, number, text)
+        if not reading.facts:
+            pile = out.setdefault(default, HostPile(host=default))
+            _note(pile, number, text)
+        target = out.get(default) or out.setdefault(default, HostPile(host=default))
+        target.gaps.extend(reading.gaps)
+    if None in out and not out[None].outputs and len(out) > 1:
+        # Only gaps without a host: they stand with the first host rather than as a host of nothing.
+        empty = out.pop(None)
+        next(iter(out.values())).gaps.extend(empty.gaps)
+    return [out[name] for name in sorted(out, key=lambda n: (n is None, n or ""))]
+
+
+def _where(text: Text, fact: Fact, name: str) -> Source:
+    if fact.device.host and fact.sources:
+        return fact.sources[0]
+    return text.host_from or Source(name=text.name, quote="" if text.host else name)
+
+
+def _note(pile: HostPile, number: int, text: Text) -> None:
+    pile.texts[number] = text.name
+    if text.kind and text.kind not in pile.kinds:
+        pile.kinds.append(text.kind)

@@ -1,0 +1,158 @@
+"""Merges records that say the same thing, field by field; a contradicted field becomes absent."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import fields, replace
+from functools import cache
+from typing import Any
+
+from steadygpu.evidence.moment import UNKNOWN, Moment
+from steadygpu.evidence.reading import Fact
+from steadygpu.evidence.source import Absent
+
+_FRAME = frozenset({"device", "at", "absent", "sources", "samples", "window_s", "count", "last_at"})
+
+Numbered = tuple[int, Fact]
+
+
+@cache
+def _own_fields(record: type[Any]) -> tuple[str, ...]:
+    return tuple(f.name for f in fields(record) if f.name not in _FRAME)
+
+
+def _key(fact: Fact) -> tuple[Any, ...]:
+    return (type(fact).__name__, fact.device, *(getattr(fact, name) for name in fact.key))
+
+
+def _order(fact: Fact) -> tuple[Any, ...]:
+    first = fact.sources[0] if fact.sources else None
+    at = fact.at
+    return (
+        at.wall if at.wall is not None else float("inf"),
+        at.boot_s if at.boot_s is not None else float("inf"),
+        (first.name, first.first) if first else ("", 0),
+    )
+
+
+def merge(facts: Iterable[Numbered]) -> list[Fact]:
+    """Return the facts of one host with those merged that are one record, in order of time.
+
+    States: the latest known value of each field; of unknown order, a contradiction is absent.
+    Gauges merge within one moment, those without a moment within one output. Counters of unknown
+    order merge like states, at known moments they stay apart. Equal events are one event.
+    """
+    groups: dict[tuple[Any, ...], list[Fact]] = defaultdict(list)
+    for number, fact in facts:
+        key = _key(fact)
+        if fact.nature == "state" or (fact.nature == "counter" and _timeless(fact.at)):
+            groups[key].append(fact)
+        elif fact.nature == "event":
+            groups[(*key, _instant(fact.at, number, fact))].append(fact)
+        else:
+            bucket = ("output", number) if _timeless(fact.at) else ("at", _rounded(fact.at))
+            groups[(*key, bucket)].append(fact)
+    out = []
+    for group in groups.values():
+        group.sort(key=_order)
+        out.append(group[0] if len(group) == 1 else _merged(group))
+    out.sort(key=lambda f: (type(f).__name__, _order(f)))
+    return out
+
+
+def _timeless(at: Moment) -> bool:
+    return at.wall is None and at.boot_s is None
+
+
+def _rounded(at: Moment) -> tuple[str, float]:
+    if at.wall is not None:
+        return "wall", round(at.wall)
+    return str(at.boot_id), at.boot_s or 0.0
+
+
+def _instant(at: Moment, number: int, fact: Fact) -> tuple[Any, ...]:
+    """Return what makes two prints of one event equal: the microsecond; without a time, the line."""
+    if at.boot_s is not None:
+        return ("boot_s", at.boot_s)
+    if at.wall is not None:
+        # A log with seconds prints several equal events in one second: their lines tell them apart.
+        return ("wall", at.wall, number, fact.sources[0].first if fact.sources else 0)
+    return (
+        "line",
+        fact.sources[0].quote if fact.sources else "",
+        fact.sources[0].first if fact.sources else 0,
+    )
+
+
+def _merged(group: list[Fact]) -> Fact:
+    last = group[-1]
+    if last.nature == "event":
+        return replace(group[0], sources=_union(group))  # type: ignore[type-var]
+    known = [f for f in group if not _timeless(f.at)]
+    timeless = [f for f in group if _timeless(f.at)]
+    ordered = last.nature == "state"
+    changes: dict[str, Any] = {}
+    absent: dict[str, Absent] = {}
+    for name in _own_fields(type(last)):
+        values: list[Any] = []
+        if ordered and known:
+            newest = next((v for f in reversed(known) if (v := _value(f, name)) is not None), None)
+            values = [newest] if newest is not None else []
+            values += [v for f in timeless if (v := _value(f, name)) is not None]
+        else:
+            values = [v for f in group if (v := _value(f, name)) is not None]
+        # A name that one tool cut is no contradiction of the whole one.
+        distinct = list(dict.fromkeys(values))
+        if len(distinct) > 1 and name in ("name", "name_cut", "label", "modules"):
+            distinct = [max(distinct, key=lambda v: len(v) if hasattr(v, "__len__") else 0)]
+        if len(distinct) == 1:
+            changes[name] = distinct[0]
+        elif distinct:
+            changes[name] = _neutral(last, name)
+            absent[name] = Absent(field=name, reason="disagree", ask="take both texts anew")
+        else:
+            why = next((a for f in reversed(group) for a in f.absent if a.field == name), None)
+            if why is not None:
+                absent[name] = why
+    changes["at"] = known[-1].at if known else UNKNOWN
+    if ordered:
+        changes["sources"] = _state_sources(group, known, changes)
+    else:
+        changes["sources"] = _union(group)
+    return replace(last, absent=tuple(absent.values()), **changes)  # type: ignore[type-var]
+
+
+def _value(fact: Fact, name: str) -> Any:
+    value = getattr(fact, name)
+    return None if value == () or (value is False and name == "driver_listed") else value
+
+
+def _neutral(fact: Fact, name: str) -> Any:
+    """Return None, or the field's own default where its type has no None."""
+    default = next(f.default for f in fields(fact) if f.name == name)  # type: ignore[arg-type]
+    return default if isinstance(default, (bool, int, str, tuple)) else None
+
+
+def _union(group: list[Fact]) -> tuple[Any, ...]:
+    return tuple(dict.fromkeys(s for f in group for s in f.sources))
+
+
+def _state_sources(
+    group: list[Fact], known: list[Fact], changes: dict[str, Any]
+) -> tuple[Any, ...]:
+    """Return the sources that prove the merged values: those of an outdated value prove nothing."""
+    out = []
+    for fact in group:
+        for source in fact.sources:
+            stale = (
+                fact in known
+                and source.fields
+                and all(
+                    name in changes
+                    and _value(fact, name) is not None
+                    and changes[name] != getattr(fact, name)
+                    for name in source.fields
+                )
+            )
+            if not stale:
+                out.append(source)
+    return tuple(dict.fromkeys(out)) or _union(group)

@@ -1,0 +1,137 @@
+"""Evidence to findings. `SUBJECTS` names each module and the record classes that it asks for first."""
+
+from collections.abc import Iterable
+from importlib import import_module
+from typing import NamedTuple
+
+from steadygpu.verdict.rule import Rule
+
+
+class Subject(NamedTuple):
+    """A rule module: how many rules it holds, and the record classes they are about.
+
+    A test compares both with the module, so that it need not be imported to be counted.
+    """
+
+    rules: int
+    needs: tuple[str, ...]
+
+
+SUBJECTS: dict[str, Subject] = {
+    "aer": Subject(
+        3,
+        (
+            "AerEvent",
+            "LinkDownEvent",
+            "NvrmEvent",
+            "PciDevice",
+            "PciErrorStatus",
+            "XidEvent",
+        ),
+    ),
+    "busy": Subject(
+        6,
+        (
+            "GpuLoad",
+            "GpuMode",
+        ),
+    ),
+    "card_memory": Subject(
+        3,
+        (
+            "GpuLoad",
+            "GpuMemory",
+            "GpuProcess",
+        ),
+    ),
+    "card_mode": Subject(
+        4,
+        (
+            "GpuFabric",
+            "GpuMode",
+        ),
+    ),
+    "clock": Subject(
+        3,
+        (
+            "GpuClock",
+            "GpuClockReasons",
+            "GpuMode",
+        ),
+    ),
+    "ecc": Subject(
+        10,
+        (
+            "EccCounters",
+            "GpuMode",
+            "RetiredPages",
+            "RowRemap",
+        ),
+    ),
+    "lost": Subject(
+        4,
+        (
+            "GpuErrorCells",
+            "GpuRecovery",
+            "PciDevice",
+            "ToolMessage",
+        ),
+    ),
+    "stack": Subject(
+        8,
+        (
+            "CardListing",
+            "DriverBindEvent",
+            "DriverVersion",
+            "KernelModule",
+            "ModuleListing",
+            "NvrmEvent",
+            "PciDevice",
+            "ToolMessage",
+        ),
+    ),
+    "storage": Subject(
+        3,
+        (
+            "CpuLoad",
+            "DiskLoad",
+        ),
+    ),
+    "throttle": Subject(
+        8,
+        (
+            "GpuClockReasons",
+            "GpuPower",
+            "GpuTemperature",
+        ),
+    ),
+    "xid": Subject(
+        8,
+        (
+            "NvrmEvent",
+            "ToolMessage",
+            "XidEvent",
+        ),
+    ),
+    "xid_other": Subject(2, ("XidEvent",)),
+}
+
+
+def rules_of(module: str) -> tuple[Rule, ...]:
+    """Return the rules of one subject in the order in which they stand. Imports the module."""
+    found = import_module(f"steadygpu.rules.{module}")
+    return tuple(value for value in vars(found).values() if isinstance(value, Rule))
+
+
+def rules_for(given: Iterable[str]) -> tuple[Rule, ...]:
+    """Return the rules of every subject of which some record class was given."""
+    have = set(given)
+    return tuple(
+        r for name, row in SUBJECTS.items() if have & set(row.needs) for r in rules_of(name)
+    )
+
+
+def never_asked(given: Iterable[str]) -> int:
+    """Return how many rules stand in subjects of which nothing was given."""
+    have = set(given)
+    return sum(row.rules for row in SUBJECTS.values() if not have & set(row.needs))

@@ -1,0 +1,152 @@
+"""Rules on who holds the memory of a card, and how much of it."""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from steadygpu.evidence.gpu import GpuLoad, GpuMemory, GpuMode, GpuProcess
+from steadygpu.evidence.units import GIB, MIB
+from steadygpu.rules.throttle import missing
+from steadygpu.verdict.rule import (
+    Finding,
+    Fine,
+    Maybe,
+    Mine,
+    NotHere,
+    One,
+    Seen,
+    cite,
+    lacking,
+    rule,
+)
+
+FULL = 0.95  # our choice: the rest is less than one step of the usual allocators needs
+HELD = GIB  # our choice: a driver alone holds less than this
+ALIKE = 0.05  # our choice: copies of one model differ by their cached blocks only
+
+
+@rule(
+    id="busy.memory-near-full",
+    title="The memory of the card is nearly full",
+    severity="warning",
+    action="watch",
+    meaning="Less than 5 % of the memory is free: a slightly longer input or another process fails.",
+    decision="Leave room: a smaller batch or cache, or one process less.",
+    next_step="List who holds it: nvidia-smi --query-compute-apps=pid,name,used_memory --format=csv",
+    references=("nvidia-smi(1), FB Memory Usage",),
+)
+def memory_near_full(memory: One[GpuMemory]) -> Iterator[Seen]:
+    """Used over total as the card prints them."""
+    if memory.used_bytes is None or not memory.total_bytes:
+        yield missing(memory, memory, "memory", "used_bytes", "total_bytes")
+        return
+    proof = cite(memory, "used_bytes", "total_bytes")
+    says = f"{memory.used_bytes // MIB} of {memory.total_bytes // MIB} MiB used"
+    if memory.used_bytes > FULL * memory.total_bytes:
+        yield Finding(
+            subject=memory.device, says=says, sources=proof, first=memory.at, last=memory.at
+        )
+    else:
+        yield Fine(subject=memory.device, because=says, sources=proof)
+
+
+def _hides_processes(mode: GpuMode | None, load: GpuLoad) -> Seen | None:
+    """Return what to say where this card lists no processes by design or that is not known."""
+    if mode is None:
+        return missing(mode, load, "mode")
+    if mode.mig_on:
+        return NotHere(subject=load.device, because="processes belong to MIG instances")
+    if mode.mig_on is None and not isinstance(lacking(mode, "mig_on"), NotHere):
+        return missing(mode, load, "MIG mode", "mig_on")
+    if (mode.driver_model or "").upper() in ("WDDM", "MCDM"):
+        because = f"{mode.driver_model} does not tell the memory of processes"
+        return NotHere(subject=load.device, because=because)
+    if mode.driver_model is None and mode.persistence_on is None:
+        return missing(mode, load, "driver model", "driver_model")
+    return None
+
+
+@rule(
+    id="busy.memory-without-visible-process",
+    title="Memory in use, but no process to be seen",
+    severity="warning",
+    action="watch",
+    meaning="Somebody holds memory of the card, and the list of processes is empty: a process of "
+    "another container, or one left over from a job.",
+    decision="Find the holder before anyone reboots.",
+    next_step="On the host, outside containers: fuser -v /dev/nvidia*",
+    references=("nvidia-smi(1), Processes",),
+)
+def memory_without_visible_process(
+    load: One[GpuLoad], memory: Maybe[GpuMemory], mode: Maybe[GpuMode]
+) -> Iterator[Seen]:
+    """The list was printed and is empty while more than 1 GiB is used; not on MIG or WDDM."""
+    if load.has_process is None:
+        yield missing(load, load, "processes", "has_process")
+    elif load.has_process:
+        yield Fine(
+            subject=load.device, because="a process is listed", sources=cite(load, "has_process")
+        )
+    elif memory is None or memory.used_bytes is None:
+        yield missing(memory, load, "memory", "used_bytes")
+    elif memory.used_bytes <= HELD:
+        yield Fine(
+            subject=load.device, because=f"{memory.used_bytes // MIB} MiB used",
+            sources=cite(memory, "used_bytes"),
+        )  # fmt: skip
+    elif hidden := _hides_processes(mode, load):
+        yield hidden
+    else:
+        yield Finding(
+            subject=load.device,
+            says=f"{memory.used_bytes // MIB} MiB used and the process list is empty",
+            sources=(*cite(memory, "used_bytes"), *cite(load, "has_process")),
+            first=load.at, last=load.at,
+        )  # fmt: skip
+
+
+def _copies(processes: Sequence[GpuProcess]) -> list[GpuProcess]:
+    """Return the largest group with one name and nearly equal memory of at least 1 GiB."""
+
+    def key(p: GpuProcess) -> tuple[str, str]:
+        return p.name or "", p.mig or ""
+
+    usable = [p for p in processes if p.name and p.used_bytes is not None and p.used_bytes >= HELD]
+    best: list[GpuProcess] = []
+    for _, group in groupby(sorted(usable, key=key), key=key):
+        rows = sorted(group, key=lambda p: p.used_bytes or 0)
+        for i, first in enumerate(rows):
+            top = (first.used_bytes or 0) * (1 + ALIKE)
+            alike = {p.pid: p for p in rows[i:] if (p.used_bytes or 0) <= top}
+            best = max(best, list(alike.values()), key=len)
+    return best
+
+
+@rule(
+    id="busy.duplicate-model-copies",
+    title="Several processes hold the same amount on one card",
+    severity="warning",
+    action="watch",
+    meaning="Processes of one name hold nearly equal memory: each may keep its own copy of one model.",
+    decision="Serve from one process, if they are workers of one service.",
+    next_step="Compare their command lines: ps -o pid,ppid,args -p PID,PID",
+    references=("nvidia-smi(1), Processes",),
+)
+def duplicate_model_copies(processes: Mine[GpuProcess]) -> Iterator[Seen]:
+    """At least two processes of one moment, one name and one instance, 1 GiB each, within 5 %."""
+    moments = list(dict.fromkeys(p.at for p in processes))
+    best = max((_copies([p for p in processes if p.at == m]) for m in moments), key=len)
+    device = processes[0].device
+    if len(best) >= 2:
+        sizes = sorted((p.used_bytes or 0) // MIB for p in best)
+        yield Finding(
+            subject=device,
+            says=f"{len(best)} processes {best[0].name} hold {sizes[0]} to {sizes[-1]} MiB each",
+            sources=tuple(dict.fromkeys(s for p in best for s in cite(p, "name", "used_bytes"))),
+            first=best[0].at, last=best[0].at,
+        )  # fmt: skip
+        return
+    told = [said for p in processes if (said := lacking(p, "used_bytes", "name"))]
+    if told:
+        yield told[0]
+    else:
+        yield Fine(subject=device, because="no two processes look like copies")

@@ -1,0 +1,147 @@
+"""Rules on how a card is set: compute mode, persistence, MIG, and its place in the fabric."""
+
+from collections.abc import Iterator
+
+from steadygpu.evidence.gpu import GpuFabric, GpuLoad, GpuMemory, GpuMode
+from steadygpu.evidence.units import MIB
+from steadygpu.verdict.rule import (
+    Finding,
+    Fine,
+    Maybe,
+    NotHere,
+    One,
+    Seen,
+    Unclear,
+    cite,
+    lacking,
+    rule,
+)
+
+CONTEXT = 64 * MIB  # our choice: an idle card shows a few MiB, one CUDA context 70 and more
+
+
+@rule(
+    id="stack.compute-mode-exclusive",
+    title="The card takes one process only",
+    severity="critical",
+    action="fix-config",
+    meaning="In this compute mode the first process owns the card; the next one fails with error 46, "
+    "devices are busy or unavailable.",
+    decision="Set the default mode, use MPS, or end the process that holds the card.",
+    next_step="nvidia-smi -c 0 (or ask who set it)",
+    references=("nvidia-smi(1), Compute Mode", "CUDA driver API, CUDA_ERROR_DEVICE_UNAVAILABLE"),
+    points_to="stack",
+)
+def compute_mode_exclusive(
+    mode: One[GpuMode], load: Maybe[GpuLoad], memory: Maybe[GpuMemory]
+) -> Iterator[Seen]:
+    """Critical where somebody holds the card already; else it is only a setting."""
+    if mode.compute_mode is None:
+        yield lacking(mode, "compute_mode") or Unclear(subject=mode.device, why="no compute mode")
+        return
+    if mode.compute_mode == "default":
+        because = "compute mode is default"
+        yield Fine(subject=mode.device, because=because, sources=cite(mode, "compute_mode"))
+        return
+    says = f"compute mode is {mode.compute_mode}"
+    proof = cite(mode, "compute_mode")
+    used = memory.used_bytes if memory is not None else None
+    if memory is not None and used is not None and used >= CONTEXT:
+        says, proof = (
+            f"{says} and {used // MIB} MiB are used",
+            (*proof, *cite(memory, "used_bytes")),
+        )
+    elif load is not None and load.has_process:
+        says, proof = f"{says} and a process is listed", (*proof, *cite(load, "has_process"))
+    elif mode.compute_mode != "prohibited":
+        yield Finding(
+            subject=mode.device, says=f"{says}, no process seen", sources=proof, severity="info",
+            action="none", first=mode.at, last=mode.at,
+        )  # fmt: skip
+        return
+    yield Finding(subject=mode.device, says=says, sources=proof, first=mode.at, last=mode.at)
+
+
+@rule(
+    id="stack.persistence-off",
+    title="Persistence mode is off",
+    severity="info",
+    action="none",
+    meaning="Without a client the driver lets the card go, and each process that comes first waits "
+    "seconds for it; hooks of containers can time out.",
+    decision="Run nvidia-persistenced on a host without a display.",
+    next_step="systemctl enable --now nvidia-persistenced",
+    references=("NVIDIA driver README, chapter 26, persistence",),
+)
+def persistence_off(mode: One[GpuMode]) -> Iterator[Seen]:
+    """Linux only: Windows keeps its driver loaded."""
+    if mode.driver_model is not None:
+        yield NotHere(subject=mode.device, because=f"driver model is {mode.driver_model}")
+    elif said := lacking(mode, "persistence_on"):
+        yield said
+    elif mode.persistence_on:
+        because = "persistence mode is on"
+        yield Fine(subject=mode.device, because=because, sources=cite(mode, "persistence_on"))
+    else:
+        yield Finding(
+            subject=mode.device, says="persistence mode is off",
+            sources=cite(mode, "persistence_on"), first=mode.at, last=mode.at,
+        )  # fmt: skip
+
+
+@rule(
+    id="stack.mig-pending-reset",
+    title="A change of the MIG mode waits for a reset",
+    severity="warning",
+    action="watch",
+    meaning="The MIG mode that was asked for is not the one in force; it comes with the next reset, "
+    "perhaps in the middle of someone's work.",
+    decision="Reset the card when it is free, or take the change back.",
+    next_step="nvidia-smi -i CARD --gpu-reset, when nothing runs on it",
+    references=("NVIDIA Multi-Instance GPU User Guide, enabling MIG mode",),
+    points_to="stack",
+)
+def mig_pending_reset(mode: One[GpuMode]) -> Iterator[Seen]:
+    """Current against pending mode."""
+    if said := lacking(mode, "mig_on", "mig_pending_on"):
+        yield said
+        return
+    fields = ("mig_on", "mig_pending_on")
+    words = {True: "on", False: "off", None: "unknown"}
+    says = f"MIG is {words[mode.mig_on]}, pending {words[mode.mig_pending_on]}"
+    if mode.mig_on == mode.mig_pending_on:
+        yield Fine(subject=mode.device, because=says, sources=cite(mode, *fields))
+    else:
+        yield Finding(
+            subject=mode.device, says=says, sources=cite(mode, *fields), first=mode.at, last=mode.at
+        )
+
+
+@rule(
+    id="stack.fabric-manager-not-running",
+    title="The card is not part of the NVLink fabric",
+    severity="critical",
+    action="fix-config",
+    meaning="The card waits for the Fabric Manager. Until that is done CUDA answers error 802, system "
+    "not yet initialized.",
+    decision="Start the Fabric Manager of exactly the driver's version.",
+    next_step="systemctl status nvidia-fabricmanager; journalctl -u nvidia-fabricmanager -n 50",
+    references=("NVIDIA Fabric Manager User Guide, GPU fabric state",),
+    points_to="stack",
+)
+def fabric_manager_not_running(fabric: One[GpuFabric]) -> Iterator[Seen]:
+    """By the state the card prints; a card without a fabric prints N/A."""
+    if fabric.state is None:
+        yield lacking(fabric, "state") or Unclear(subject=fabric.device, why="no fabric state")
+        return
+    says, proof = f"fabric state is {fabric.state}", cite(fabric, "state")
+    if fabric.state in ("in progress", "not started"):
+        yield Finding(
+            subject=fabric.device, says=says, sources=proof, first=fabric.at, last=fabric.at
+        )
+    elif fabric.state == "completed":
+        yield Fine(subject=fabric.device, because=says, sources=proof)
+    elif fabric.state == "not supported":
+        yield NotHere(subject=fabric.device, because=says)
+    else:
+        yield Unclear(subject=fabric.device, why=says)

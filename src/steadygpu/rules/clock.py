@@ -1,0 +1,172 @@
+"""Rules on clocks that are low without heat or power: stuck, unlicensed, or only looking odd."""
+
+from collections.abc import Iterator
+
+from steadygpu.evidence.gpu import (
+    GpuClock,
+    GpuClockReasons,
+    GpuLoad,
+    GpuMode,
+    GpuPower,
+    GpuTemperature,
+)
+from steadygpu.rules.throttle import (
+    BELOW_LIMIT,
+    MARGIN_SMALL_C,
+    REASONS,
+    head_room,
+    missing,
+    power_share,
+)
+from steadygpu.verdict.rule import (
+    Finding,
+    Fine,
+    Maybe,
+    NotHere,
+    One,
+    Seen,
+    Unclear,
+    cite,
+    lacking,
+    rule,
+)
+
+STUCK_RATIO = 0.3  # our choice: compute states of all cards lie above half of the top clock
+BUSY = 0.9  # our choice: below it the driver may rightly choose a low clock
+FAST_STATES = (
+    0,
+    1,
+    2,
+    3,
+)  # nvidia-smi(1), Performance State: P0 is maximum, GeForce computes in P2
+EVERY_REASON = (
+    "idle", "application_clocks", "sw_power_cap", "hw_slowdown", "hw_thermal", "hw_power_brake",
+    "sync_boost", "sw_thermal", "display_clock",
+)  # fmt: skip
+ABNORMAL = ("hw_slowdown", "hw_thermal", "hw_power_brake", "sw_thermal")
+
+
+@rule(
+    id="throttle.clock-stuck-low",
+    title="Busy at a very low clock without a reason",
+    severity="warning",
+    action="fix-config",
+    meaning="The card works in a fast state, yet its clock stays near idle and it names no reason.",
+    decision="Do not read its utilisation as full use; free the clock before measuring anything.",
+    next_step="Release locked clocks: nvidia-smi -rgc; nvidia-smi -rac; then look again under load",
+    references=("nvidia-smi(1), Clocks and Max Clocks", REASONS),
+    points_to="throttle",
+)
+def clock_stuck_low(
+    clock: One[GpuClock], load: Maybe[GpuLoad], reasons: Maybe[GpuClockReasons]
+) -> Iterator[Seen]:
+    """All at once: busy, a fast state, a clock below 30 % of the top one, and every reason denied."""
+    if clock.sm_mhz is None or not clock.sm_limit_mhz:
+        yield missing(clock, clock, "clocks", "sm_mhz", "sm_limit_mhz")
+        return
+    says = f"SM clock {clock.sm_mhz} of {clock.sm_limit_mhz} MHz"
+    proof = cite(clock, "sm_mhz", "sm_limit_mhz", "pstate")
+    if clock.sm_mhz >= STUCK_RATIO * clock.sm_limit_mhz:
+        yield Fine(subject=clock.device, because=says, sources=proof)
+    elif load is None or load.busy_ratio is None:
+        yield missing(load, clock, "load", "busy_ratio")
+    elif load.busy_ratio < BUSY:
+        yield NotHere(subject=clock.device, because=f"the card is only {load.busy_ratio:.0%} busy")
+    elif clock.pstate is None:
+        yield missing(clock, clock, "performance state", "pstate")
+    elif clock.pstate not in FAST_STATES:
+        yield NotHere(subject=clock.device, because=f"P{clock.pstate} is a slow state")
+    elif reasons is None or any(getattr(reasons, name) is None for name in EVERY_REASON):
+        yield missing(reasons, clock, "clock reasons", *EVERY_REASON)
+    elif any(getattr(reasons, name) for name in EVERY_REASON):
+        yield NotHere(subject=clock.device, because="a reason for the low clock is active")
+    else:
+        yield Finding(
+            subject=clock.device,
+            says=f"{says} in P{clock.pstate} at {load.busy_ratio:.0%} busy, and no reason is active",
+            sources=(*proof, *cite(load, "busy_ratio"), *cite(reasons, *EVERY_REASON)),
+            first=clock.at, last=clock.at,
+        )  # fmt: skip
+
+
+@rule(
+    id="throttle.vgpu-unlicensed",
+    title="The virtual card has no licence",
+    severity="warning",
+    action="fix-config",
+    meaning="A virtual card without a licence is slowed down more and more by its own driver.",
+    decision="Get the licence back before looking at code or hardware.",
+    next_step="Read why in the guest: journalctl -u nvidia-gridd -n 50; then restart nvidia-gridd",
+    references=("NVIDIA vGPU software, Client Licensing User Guide, enforcement of licensing",),
+    points_to="throttle",
+)
+def vgpu_unlicensed(mode: One[GpuMode]) -> Iterator[Seen]:
+    """A card that is no virtual one computes without a licence, whatever its licence line says."""
+    kind = (mode.virtualization or "").lower()
+    if kind and kind != "vgpu":
+        yield NotHere(subject=mode.device, because=f"virtualization mode is {mode.virtualization}")
+    elif mode.vgpu_license is None:
+        yield missing(mode, mode, "licence", "vgpu_license")
+    elif mode.vgpu_license.lower().startswith("unlicensed"):
+        proof = cite(mode, "vgpu_license", *(("virtualization",) if kind else ()))
+        yield Finding(
+            subject=mode.device, says=f"licence status {mode.vgpu_license}", sources=proof,
+            first=mode.at, last=mode.at,
+        )  # fmt: skip
+    elif mode.vgpu_license.lower().startswith("licensed"):
+        yield Fine(
+            subject=mode.device, because=f"licence status {mode.vgpu_license}",
+            sources=cite(mode, "vgpu_license"),
+        )  # fmt: skip
+    else:
+        yield Unclear(subject=mode.device, why=f"licence status reads {mode.vgpu_license}")
+
+
+@rule(
+    id="throttle.none-abnormal",
+    title="Power-capped and otherwise as it should be",
+    severity="info",
+    action="none",
+    meaning="The only active reason is the power cap, and there is room left to slowdown. A GeForce "
+    "computes in P2; that is its normal state.",
+    decision="Look for the cause outside the card: batch size, feed, host.",
+    next_step="steadygpu diagnose with iostat -xz 1 30 and nvidia-smi dmon taken during the job",
+    references=(REASONS,),
+)
+def none_abnormal(
+    reasons: One[GpuClockReasons],
+    heat: Maybe[GpuTemperature],
+    power: Maybe[GpuPower],
+    clock: Maybe[GpuClock],
+) -> Iterator[Seen]:
+    """Said only where something looks alarming (the cap) and everything else is known to be quiet."""
+    room, fields = head_room(heat)
+    share = power_share(power)
+    if any(getattr(reasons, name) for name in ABNORMAL):
+        yield NotHere(subject=reasons.device, because="another reason than the power cap is active")
+    elif said := lacking(reasons, "sw_power_cap", *ABNORMAL):
+        yield said
+    elif not reasons.sw_power_cap:
+        yield Fine(
+            subject=reasons.device, because="no reason of heat or power is active",
+            sources=cite(reasons, "sw_power_cap", *ABNORMAL),
+        )  # fmt: skip
+    elif heat is None or room is None:
+        yield missing(heat, reasons, "slowdown temperature", "gpu_c", "slowdown_c")
+    elif room <= MARGIN_SMALL_C:
+        yield NotHere(subject=reasons.device, because=f"only {room} C left to slowdown")
+    elif power is not None and share is None:
+        yield missing(power, reasons, "power draw", "draw_w", "limit_w")
+    elif share is not None and share < BELOW_LIMIT:
+        yield NotHere(subject=reasons.device, because=f"draw is only {share:.0%} of the limit")
+    else:
+        state = clock.pstate if clock is not None else None
+        where = f" in P{state}" if state is not None else ""
+        proof = [*cite(reasons, "sw_power_cap", *ABNORMAL), *cite(heat, *fields)]
+        proof += cite(clock, "pstate") if clock is not None and where else ()
+        proof += cite(power, "draw_w", "limit_w") if power is not None else ()
+        yield Finding(
+            subject=reasons.device,
+            says=f"only the power cap is active{where}, {room} C left to slowdown: nothing abnormal",
+            sources=tuple(proof), first=reasons.at, last=reasons.at,
+        )  # fmt: skip

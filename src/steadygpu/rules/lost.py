@@ -1,0 +1,270 @@
+"""Cards that are there and do not answer: error cells, lost handles, cards the driver does not list."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from steadygpu.evidence.device import short_bdf
+from steadygpu.evidence.driver import ToolMessage
+from steadygpu.evidence.ecc import GpuRecovery
+from steadygpu.evidence.gpu import CardListing, GpuErrorCells, GpuIdentity
+from steadygpu.evidence.link import PciDevice
+from steadygpu.evidence.reading import Fact
+from steadygpu.evidence.source import Source
+from steadygpu.verdict.rule import (
+    Action,
+    All,
+    Finding,
+    Fine,
+    Log,
+    Mine,
+    NotHere,
+    One,
+    Seen,
+    Severity,
+    Unclear,
+    cite,
+    lacking,
+    rule,
+    the_host,
+)
+
+MANY_CELLS = 2  # our choice: recorded lost cards show fan and power together, odd fields come alone
+NVIDIA = "10de:"  # PCI vendor number of NVIDIA (pci-ids.ucw.cz, 2026-11)
+_MILD = re.compile(r"fan|addressing|display", re.IGNORECASE)
+_LOST = re.compile(r"\blost\b", re.IGNORECASE)
+_RESET = re.compile(r"requires? (?:a )?reset", re.IGNORECASE)
+
+
+@rule(
+    id="silent.gpu-err-fields",
+    title="The tool shows errors in place of values",
+    severity="critical",
+    action="drain",
+    meaning="The driver cannot read the card. The tool still exits with 0, so a check of its exit code passes.",
+    decision="Drain the host and restart it; replace the card or the instance if the cells come back.",
+    next_step="dmesg -T | grep -iE 'NVRM|Xid', then run one small CUDA program on that card",
+    references=("nvidia-smi(1); NVML_ERROR_UNKNOWN and NVML_ERROR_GPU_IS_LOST",),
+    points_to="hardware",
+)
+def gpu_err_fields(cells: All[GpuErrorCells], cards: Mine[GpuIdentity]) -> Iterator[Seen]:
+    """One odd cell beside a readable rest is no lost card."""
+    bad = [c for c in cells if c.fields]
+    for cell in bad:
+        severity, action = _cell_weight(cell)
+        shown = ", ".join(cell.fields[:6]) + (", ..." if len(cell.fields) > 6 else "")
+        words = ", ".join(dict.fromkeys(cell.words))
+        yield Finding(
+            subject=cell.device, says=f"{words} in {len(cell.fields)} cells ({shown}), {cell.readable} readable",
+            sources=cell.sources, severity=severity, action=action, first=cell.at, last=cell.at,
+        )  # fmt: skip
+    devices = {c.device for c in bad}
+    for card in cards:
+        if card.device not in devices:
+            yield Fine(
+                subject=card.device,
+                because="no cell of this card reads an error",
+                sources=cite(card, "name"),
+            )
+
+
+def _cell_weight(cell: GpuErrorCells) -> tuple[Severity, Action]:
+    words = " ".join(cell.words)
+    if _LOST.search(words):
+        return "critical", "drain"
+    if _RESET.search(words):
+        return "critical", "reset-gpu"
+    if all(_MILD.search(f) for f in cell.fields):
+        return "info", "none"
+    if len(cell.fields) >= MANY_CELLS or len(cell.fields) >= cell.readable:
+        return "critical", "drain"
+    return "warning", "watch"
+
+
+@rule(
+    id="silent.gpu-handle-lost",
+    title="The tool cannot open a card",
+    severity="critical",
+    action="drain",
+    meaning="The driver knows the address of the card and cannot talk to it.",
+    decision="Drain the host, read the kernel log for the first event of that card, and restart.",
+    next_step="dmesg -T | grep -iE 'NVRM|Xid|AER'; nvidia-bug-report.sh",
+    references=("nvidia-smi(1); nvmlDeviceGetHandleByPciBusId",),
+    points_to="hardware",
+)
+def gpu_handle_lost(messages: Log[ToolMessage]) -> Iterator[Seen]:
+    """The sentence names the card; a tool that is missing or may not look proves nothing."""
+    lost = [m for m in messages if m.meaning in ("handle_lost", "gpu_lost")]
+    if lost:
+        yield Finding(
+            subject=lost[0].device, says=lost[0].says, count=len(lost), first=lost[0].at,
+            last=lost[-1].at, sources=tuple(s for m in lost for s in m.sources),
+        )  # fmt: skip
+        return
+    for message in messages[:1]:
+        if message.meaning in ("not_permitted", "unknown_error", "other", "command_missing"):
+            yield Unclear(
+                subject=message.device,
+                why="the tool did not get to the cards",
+                ask="sudo nvidia-smi",
+            )
+        else:
+            yield NotHere(
+                subject=message.device,
+                because="the sentence is about the driver, not about one card",
+            )
+
+
+@rule(
+    id="silent.gpu-missing",
+    title="The driver lists fewer cards than PCI",
+    severity="critical",
+    action="drain",
+    scope="host",
+    meaning="A card is on the PCI bus and the driver does not offer it.",
+    decision="Drain the host. Read what the driver printed about that address before you reseat the card.",
+    next_step="dmesg | grep -E 'NVRM|ADDRESS'; sudo lspci -vvs ADDRESS",
+    references=("lspci(8); nvidia-smi(1)",),
+    points_to="hardware",
+)
+def gpu_missing(
+    pci: All[PciDevice], listings: Mine[CardListing], cards: Mine[GpuIdentity]
+) -> Iterator[Seen]:
+    """Listings that are cut, filtered or taken in a container prove nothing."""
+    there, vague = _expected(_cards(pci))
+    if not there and vague:
+        yield Unclear(
+            subject=the_host(pci[0]), why="PCI does not tell the models", ask="lspci -nnk"
+        )
+        return
+    if not there:
+        for device in pci[:1]:
+            yield NotHere(
+                subject=the_host(device), because="PCI lists no card that the driver should offer"
+            )
+        return
+    host = the_host(there[0])
+    whole = [
+        s for s in listings if s.complete and not s.container and s.tool.startswith("nvidia-smi")
+    ]
+    if not whole:
+        yield Unclear(
+            subject=host,
+            why="no whole listing of the driver was taken on the host",
+            ask="nvidia-smi -L",
+        )
+        return
+    listing = max(whole, key=lambda s: max(s.listed, s.attached or 0))
+    listed = max(listing.listed, listing.attached or 0)
+    known = {c.device.bdf for c in cards if c.device.bdf}
+    absent = [p for p in there if p.device.bdf not in known] if len(known) >= listed else []
+    if listed >= len(there) and not absent and not vague:
+        yield Fine(
+            subject=host,
+            because=f"PCI {len(there)}, driver {listed} cards",
+            sources=cite(listing, "listed"),
+        )
+    elif listed >= len(there):
+        yield Unclear(
+            subject=host,
+            why="PCI and driver name different cards",
+            ask="lspci -nnk and nvidia-smi -L",
+        )
+    else:
+        yield _missing(there, absent, listing, listed)
+
+
+def _missing(
+    there: Sequence[PciDevice], absent: Sequence[PciDevice], listing: CardListing, listed: int
+) -> Finding:
+    names = ", ".join(short_bdf(p.device.bdf or "") for p in absent)
+    proof: list[Fact] = [*there]
+    sources: tuple[Source, ...] = tuple(
+        s for p in proof for s in cite(p, "pci_id", "role", "driver")
+    )
+    return Finding(
+        subject=absent[0].device if len(absent) == 1 else the_host(there[0]),
+        says=f"PCI lists {len(there)} cards, the driver {listed}" + (f": {names}" if names else ""),
+        sources=(*cite(listing, "listed", "attached"), *sources),
+        touches=tuple(p.device for p in absent),
+    )
+
+
+def _model(card: PciDevice, by_id: bool) -> str | None:
+    return card.pci_id if by_id else card.name
+
+
+def _cards(pci: Sequence[PciDevice]) -> list[PciDevice]:
+    """Return the NVIDIA cards that no guest and no other driver holds; virtual functions are none."""
+    return [
+        p
+        for p in pci
+        if p.role == "card"
+        and (p.pci_id or NVIDIA).startswith(NVIDIA)
+        and (p.pci_id is not None or "nvidia" in (p.vendor or p.name or "nvidia").lower())
+        and (p.device.bdf or "").endswith(":00.0")
+        and p.driver in (None, "nvidia")
+    ]
+
+
+def _expected(cards: Sequence[PciDevice]) -> tuple[list[PciDevice], bool]:
+    """Return the cards of a model that the driver holds, and whether any card's model is unknown."""
+    by_id = any(p.pci_id for p in cards)
+    known = [
+        p
+        for p in cards
+        if _model(p, by_id) and not any(a.field == "driver" for a in p.absent if p.driver_listed)
+    ]
+    if any(p.driver_listed for p in known):
+        models = {_model(p, by_id) for p in known if p.driver == "nvidia"}
+    else:
+        models = {m for m, _ in Counter(_model(p, by_id) for p in known).most_common(1)}
+    return [p for p in known if _model(p, by_id) in models], len(known) < len(cards)
+
+
+@rule(
+    id="silent.gpu-recovery-action",
+    title="The driver asks for a recovery of the card",
+    severity="critical",
+    action="reboot",
+    meaning="The driver itself says what this card needs. Counters at zero do not weigh against it.",
+    decision="Follow the named action after the jobs of the card have ended.",
+    next_step="nvidia-smi --gpu-reset -i INDEX for a reset; a reboot where the driver asks for one",
+    references=("nvidia-smi(1), GPU Recovery Action; NVIDIA Xid catalogue, Xid 154",),
+    points_to="hardware",
+)
+def gpu_recovery_action(recovery: One[GpuRecovery]) -> Iterator[Seen]:
+    """The newer line decides alone; older drivers print two lines of which both must say no."""
+    if recovery.action is not None:
+        if recovery.action == "none":
+            yield Fine(
+                subject=recovery.device,
+                because="no recovery is asked for",
+                sources=cite(recovery, "action"),
+            )
+            return
+        action: Action = "reboot" if recovery.action == "reboot" else "reset-gpu"
+        says = f"the driver asks for: {recovery.action.replace('_', ' ')}"
+        yield Finding(
+            subject=recovery.device, says=says, sources=cite(recovery, "action"), action=action
+        )
+    elif recovery.reset_required:
+        yield Finding(
+            subject=recovery.device,
+            says="reset required: Yes",
+            sources=cite(recovery, "reset_required"),
+            action="reset-gpu",
+        )
+    elif recovery.drain_reset_recommended:
+        yield Finding(
+            subject=recovery.device, says="drain and reset recommended: Yes",
+            sources=cite(recovery, "drain_reset_recommended"), action="reset-gpu",
+        )  # fmt: skip
+    elif recovery.reset_required is False and recovery.drain_reset_recommended is False:
+        yield Fine(
+            subject=recovery.device,
+            because="no reset is asked for",
+            sources=cite(recovery, "reset_required", "drain_reset_recommended"),
+        )
+    elif missing := lacking(recovery, "action"):
+        yield missing

@@ -1,0 +1,373 @@
+"""Rules on what holds the clocks of a card down: heat, power, a licence, or nothing at all."""
+
+from collections.abc import Iterator
+
+from steadygpu.evidence.gpu import (
+    GpuClockReasons,
+    GpuLoad,
+    GpuPower,
+    GpuTemperature,
+)
+from steadygpu.evidence.reading import Fact
+from steadygpu.verdict.rule import (
+    All,
+    Finding,
+    Fine,
+    Maybe,
+    NotHere,
+    One,
+    Seen,
+    Unclear,
+    cite,
+    lacking,
+    rule,
+)
+
+MARGIN_SMALL_C = 5  # our choice: a warm day or a dusty filter takes about this much
+WARM_C = 80  # our choice: no card prints a software limit below this
+NEAR_LIMIT_C = 10  # our choice: the driver starts to slow down before its printed limit
+MEMORY_NEAR_C = 5  # our choice: width of the memory sensor's steps and its delay
+AT_LIMIT = 0.9  # our choice: the draw printed is a mean, the limit holds for peaks
+BELOW_LIMIT = 0.7  # our choice: far enough below the limit that a mean does not explain it
+UNDER_LOAD = 0.5  # our choice: an idle card with a power reason is noise of the last job
+LIMIT_LOWERED = 0.95  # our choice: limits round to whole watts, 5 % is on purpose
+
+HOLDS = ("idle", "hw_slowdown", "hw_thermal", "hw_power_brake", "sw_thermal")
+REASONS = "nvidia-smi(1), Clocks Event Reasons"
+SHOW = "nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER,CLOCK"
+
+
+def missing(record: Fact | None, subject: Fact, words: str, *fields: str) -> NotHere | Unclear:
+    """Return what to say where `record` is not there or one of its fields is None."""
+    said = lacking(record, *fields) if record is not None else None
+    why = f"no text tells the {words} of this card"
+    return said or Unclear(subject=subject.device, why=why, ask=SHOW)
+
+
+def power_share(power: GpuPower | None) -> float | None:
+    """Return the draw as a share of the limit in force, or None where either is not known."""
+    if power is None or power.draw_w is None or not power.limit_w:
+        return None
+    return power.draw_w / power.limit_w
+
+
+def head_room(heat: GpuTemperature | None) -> tuple[int | None, tuple[str, ...]]:
+    """Return the degrees left to slowdown and the fields that prove them."""
+    if heat is None:
+        return None, ()
+    if heat.margin_c is not None:
+        return heat.margin_c, ("margin_c",)
+    if heat.gpu_c is None or heat.slowdown_c is None:
+        return None, ()
+    return heat.slowdown_c - heat.gpu_c, ("gpu_c", "slowdown_c")
+
+
+def _hot(heat: GpuTemperature | None) -> tuple[str, tuple[str, ...]] | None:
+    """Return in words why the card is warm enough to be slowed by heat, or None."""
+    if heat is None:
+        return None
+    room, fields = head_room(heat)
+    if room is not None and room <= NEAR_LIMIT_C:
+        return f"{room} C left to slowdown", fields
+    if heat.gpu_c is not None and heat.gpu_c >= WARM_C:
+        return f"{heat.gpu_c} C", ("gpu_c",)
+    for name in ("target_c", "max_operating_c"):
+        limit = getattr(heat, name)
+        if heat.gpu_c is not None and limit is not None and heat.gpu_c >= limit - NEAR_LIMIT_C:
+            return f"{heat.gpu_c} C of {limit} C", ("gpu_c", name)
+    top = heat.memory_max_operating_c
+    if heat.memory_c is not None and top is not None and heat.memory_c >= top - MEMORY_NEAR_C:
+        return f"memory {heat.memory_c} C of {top} C", ("memory_c", "memory_max_operating_c")
+    return None
+
+
+@rule(
+    id="throttle.hw-thermal",
+    title="Heat makes the hardware cut the clocks",
+    severity="warning",
+    action="fix-config",
+    meaning="The card itself lowered its clocks because it is too hot.",
+    decision="Fix the air flow of this card before anything else; a faster card would throttle too.",
+    next_step="Compare fans and inlet of this card with its neighbours, clean the filters, then run "
+    "the load again for two minutes",
+    references=(REASONS,),
+    points_to="throttle",
+)
+def hw_thermal(reasons: One[GpuClockReasons], heat: Maybe[GpuTemperature]) -> Iterator[Seen]:
+    """The reason itself, or its parent while the card stands at its slowdown temperature."""
+    room, fields = head_room(heat)
+    if reasons.hw_thermal:
+        yield Finding(
+            subject=reasons.device, says="HW thermal slowdown is active",
+            sources=cite(reasons, "hw_thermal", *(("hw_slowdown",) if reasons.hw_slowdown else ())), first=reasons.at, last=reasons.at,
+        )  # fmt: skip
+    elif reasons.hw_slowdown and heat is not None and room is not None and room <= 0:
+        yield Finding(
+            subject=reasons.device,
+            says=f"HW slowdown is active with {room} C left to the slowdown temperature",
+            sources=(*cite(reasons, "hw_slowdown"), *cite(heat, *fields)),
+            first=reasons.at, last=reasons.at,
+        )  # fmt: skip
+    elif said := lacking(reasons, "hw_thermal", "hw_slowdown"):
+        yield said
+    elif reasons.hw_slowdown and room is None:
+        yield missing(heat, reasons, "temperature", "gpu_c", "slowdown_c")
+    else:
+        yield Fine(
+            subject=reasons.device, because="HW thermal slowdown is not active",
+            sources=cite(reasons, "hw_thermal"),
+        )  # fmt: skip
+
+
+@rule(
+    id="throttle.hw-power-brake",
+    title="A power brake holds the clocks down",
+    severity="critical",
+    action="drain",
+    meaning="The host pulls the power brake line of the card: the board or the power supplies ask "
+    "for less draw. The clocks are forced down whatever the card does.",
+    decision="Drain the host and look at its power supplies and feeds; the card is the messenger.",
+    next_step="Read the power supply sensors and events: ipmitool sdr type 'Power Supply'; ipmitool "
+    "sel list",
+    references=(REASONS,),
+    points_to="throttle",
+)
+def hw_power_brake(reasons: One[GpuClockReasons], others: All[GpuClockReasons]) -> Iterator[Seen]:
+    """The reason alone proves it, also on an idle card; how many cards brake tells where to look."""
+    if said := lacking(reasons, "hw_power_brake"):
+        yield said
+        return
+    if not reasons.hw_power_brake:
+        yield Fine(
+            subject=reasons.device, because="HW power brake is not active",
+            sources=cite(reasons, "hw_power_brake"),
+        )  # fmt: skip
+        return
+    braked = {r.device: r for r in others if r.hw_power_brake and r.device != reasons.device}
+    cards = len({r.device for r in others} | {reasons.device})
+    says = "HW power brake is active"
+    if braked:
+        says += f", as on {len(braked) + 1} of {cards} cards of this host: the chassis' power"
+    elif cards > 1:
+        says += f" on this one of {cards} cards: its slot, cable or board"
+    sources = [s for r in (reasons, *braked.values()) for s in cite(r, "hw_power_brake")]
+    yield Finding(
+        subject=reasons.device, says=says, sources=tuple(sources),
+        first=reasons.at, last=reasons.at,
+    )  # fmt: skip
+
+
+@rule(
+    id="throttle.sw-thermal",
+    title="Heat makes the driver lower the clocks",
+    severity="warning",
+    action="fix-config",
+    meaning="The driver lowers the clocks to keep the card or its memory below its temperature limit.",
+    decision="Better air or a lower power limit; the loss grows with the room temperature.",
+    next_step="Watch it under load: nvidia-smi dmon -s pct -d 1 -c 120",
+    references=(REASONS,),
+    points_to="throttle",
+    rules_out=True,
+)
+def sw_thermal(reasons: One[GpuClockReasons], heat: Maybe[GpuTemperature]) -> Iterator[Seen]:
+    """The reason counts only while a temperature agrees: drivers print it on cold cards too.
+
+    A pass has sources, and so rules throttling out, only where nothing else holds a working card.
+    """
+    if said := lacking(reasons, "sw_thermal"):
+        yield said
+    elif not reasons.sw_thermal:
+        states = [getattr(reasons, name) for name in HOLDS]
+        if all(state is False for state in states):
+            yield Fine(
+                subject=reasons.device, because="no thermal reason or power brake is active on a working card",
+                sources=cite(reasons, *HOLDS),
+            )  # fmt: skip
+        else:
+            yield Fine(subject=reasons.device)
+    elif heat is not None and (hot := _hot(heat)):
+        yield Finding(
+            subject=reasons.device, says=f"SW thermal slowdown is active at {hot[0]}",
+            sources=(*cite(reasons, "sw_thermal"), *cite(heat, *hot[1])),
+            first=reasons.at, last=reasons.at,
+        )  # fmt: skip
+    elif heat is not None and heat.gpu_c is not None:
+        why = f"SW thermal slowdown is printed as active, but {heat.gpu_c} C does not explain it"
+        yield Unclear(subject=reasons.device, why=why, ask=SHOW)
+    else:
+        yield missing(heat, reasons, "temperature", "gpu_c")
+
+
+@rule(
+    id="throttle.memory-thermal",
+    title="The memory of the card is at its temperature limit",
+    severity="warning",
+    action="fix-config",
+    meaning="The memory is as hot as the maker allows; the card slows down to protect it even while "
+    "the chip looks cool.",
+    decision="Improve the air over the memory side of the card or lower its power limit.",
+    next_step="Watch the memory under load: nvidia-smi dmon -s p -d 1 -c 120 (column mtemp)",
+    references=("nvidia-smi(1), Memory Max Operating Temp",),
+    points_to="throttle",
+)
+def memory_thermal(heat: One[GpuTemperature]) -> Iterator[Seen]:
+    """The limit is the one that the card prints; there is no limit that fits all memories."""
+    fields = ("memory_c", "memory_max_operating_c")
+    if heat.memory_c is None or heat.memory_max_operating_c is None:
+        yield missing(heat, heat, "memory temperature", *fields)
+        return
+    says = f"memory at {heat.memory_c} C of {heat.memory_max_operating_c} C"
+    if heat.memory_c >= heat.memory_max_operating_c:
+        yield Finding(
+            subject=heat.device, says=says, sources=cite(heat, *fields), first=heat.at, last=heat.at
+        )
+    else:
+        yield Fine(subject=heat.device, because=says, sources=cite(heat, *fields))
+
+
+@rule(
+    id="throttle.sw-power-cap",
+    title="The card works at its power limit",
+    severity="info",
+    action="none",
+    meaning="The card draws what its limit allows. That is how a card runs at full load, not a fault.",
+    decision="Do nothing, unless the limit was set lower than you want.",
+    next_step="Compare the limits: nvidia-smi -q -d POWER",
+    references=(REASONS,),
+)
+def sw_power_cap(reasons: One[GpuClockReasons], power: Maybe[GpuPower]) -> Iterator[Seen]:
+    """Said only where the draw is at the limit; a cap far below it is another rule's."""
+    share = power_share(power)
+    if said := lacking(reasons, "sw_power_cap"):
+        yield said
+    elif not reasons.sw_power_cap:
+        yield Fine(
+            subject=reasons.device, because="SW power cap is not active",
+            sources=cite(reasons, "sw_power_cap"),
+        )  # fmt: skip
+    elif share is None or power is None:
+        yield missing(power, reasons, "power draw", "draw_w", "limit_w")
+    elif share >= AT_LIMIT:
+        yield Finding(
+            subject=reasons.device,
+            says=f"SW power cap is active at {power.draw_w:g} W of {power.limit_w:g} W: normal at full load",
+            sources=(*cite(reasons, "sw_power_cap"), *cite(power, "draw_w", "limit_w")),
+            first=reasons.at, last=reasons.at,
+        )  # fmt: skip
+    else:
+        yield Fine(
+            subject=reasons.device, because=f"draw is {share:.0%} of the limit",
+            sources=cite(power, "draw_w", "limit_w"),
+        )  # fmt: skip
+
+
+@rule(
+    id="throttle.sw-cap-below-limit",
+    title="Power-capped although the draw is far below the limit",
+    severity="warning",
+    action="fix-config",
+    meaning="The driver caps the clocks for power while the card draws much less than its limit: "
+    "another limit than the printed one holds it.",
+    decision="Find that limit (a module, rack or board limit) before blaming the code.",
+    next_step="Read all limits: nvidia-smi -q -d POWER",
+    references=(REASONS,),
+    points_to="throttle",
+)
+def sw_cap_below_limit(
+    reasons: One[GpuClockReasons], power: Maybe[GpuPower], load: Maybe[GpuLoad]
+) -> Iterator[Seen]:
+    """Only under load: the reason may stay printed for a moment after a job."""
+    share = power_share(power)
+    if said := lacking(reasons, "sw_power_cap"):
+        yield said
+    elif not reasons.sw_power_cap:
+        yield Fine(
+            subject=reasons.device, because="SW power cap is not active",
+            sources=cite(reasons, "sw_power_cap"),
+        )  # fmt: skip
+    elif share is None or power is None:
+        yield missing(power, reasons, "power draw", "draw_w", "limit_w")
+    elif share >= BELOW_LIMIT:
+        yield Fine(
+            subject=reasons.device, because=f"draw is {share:.0%} of the limit",
+            sources=cite(power, "draw_w", "limit_w"),
+        )  # fmt: skip
+    elif load is None or load.busy_ratio is None:
+        yield missing(load, reasons, "load", "busy_ratio")
+    elif load.busy_ratio < UNDER_LOAD:
+        yield NotHere(subject=reasons.device, because=f"the card is {load.busy_ratio:.0%} busy")
+    else:
+        yield Finding(
+            subject=reasons.device,
+            says=f"SW power cap is active at {power.draw_w:g} W of {power.limit_w:g} W, "
+            f"{load.busy_ratio:.0%} busy",
+            sources=(*cite(reasons, "sw_power_cap"), *cite(power, "draw_w", "limit_w"),
+                     *cite(load, "busy_ratio")),
+            first=reasons.at, last=reasons.at,
+        )  # fmt: skip
+
+
+@rule(
+    id="throttle.operating-limit-low",
+    title="The power limit is below the card's default",
+    severity="warning",
+    action="fix-config",
+    meaning="The limit in force is lower than the one this card ships with, so it runs slower under "
+    "full load than others of its kind.",
+    decision="Keep it if someone chose it; otherwise restore the default before measuring anything.",
+    next_step="nvidia-smi -q -d POWER; restore with nvidia-smi -pl DEFAULT_WATTS",
+    references=("nvidia-smi(1), Power Limit",),
+    points_to="throttle",
+)
+def operating_limit_low(power: One[GpuPower]) -> Iterator[Seen]:
+    """A warning only while the card draws that limit: then it costs speed now."""
+    fields = ("limit_w", "default_limit_w")
+    if power.limit_w is None or power.default_limit_w is None:
+        yield missing(power, power, "power limits", *fields)
+        return
+    says = f"limit {power.limit_w:g} W, default {power.default_limit_w:g} W"
+    if power.limit_w >= LIMIT_LOWERED * power.default_limit_w:
+        yield Fine(subject=power.device, because=says, sources=cite(power, *fields))
+        return
+    share = power_share(power)
+    held = share is not None and share >= AT_LIMIT
+    yield Finding(
+        subject=power.device,
+        says=f"{says}, drawing {power.draw_w:g} W" if held else says,
+        severity="warning" if held else "info",
+        action="fix-config" if held else "none",
+        sources=cite(power, *fields, *(("draw_w",) if held else ())),
+        first=power.at, last=power.at,
+    )  # fmt: skip
+
+
+@rule(
+    id="throttle.margin-small",
+    title="Little room left before heat slows the card",
+    severity="warning",
+    action="fix-config",
+    meaning="The card does not throttle yet, but a few degrees more and it will.",
+    decision="Improve the air now; a warmer room or a longer job will cost speed.",
+    next_step="Watch it through a long job: nvidia-smi dmon -s pct -d 5 -c 120",
+    references=("nvidia-smi(1), GPU Slowdown Temp and GPU T.Limit Temp",),
+    points_to="throttle",
+)
+def margin_small(heat: One[GpuTemperature], reasons: Maybe[GpuClockReasons]) -> Iterator[Seen]:
+    """Only while no thermal reason is active: then the throttling itself is the finding."""
+    room, fields = head_room(heat)
+    if room is None:
+        yield missing(heat, heat, "slowdown temperature", "gpu_c", "slowdown_c")
+    elif room > MARGIN_SMALL_C:
+        yield Fine(
+            subject=heat.device, because=f"{room} C left to slowdown", sources=cite(heat, *fields)
+        )
+    elif reasons is None or reasons.hw_thermal is None or reasons.sw_thermal is None:
+        yield missing(reasons, heat, "clock reasons", "hw_thermal", "sw_thermal")
+    elif reasons.hw_thermal or reasons.sw_thermal:
+        yield NotHere(subject=heat.device, because="heat slows the card already")
+    else:
+        yield Finding(
+            subject=heat.device, says=f"{room} C left to slowdown, not throttling yet",
+            sources=(*cite(heat, *fields), *cite(reasons, "hw_thermal", "sw_thermal")),
+            first=heat.at, last=heat.at,
+        )  # fmt: skip

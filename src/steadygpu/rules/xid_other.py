@@ -1,0 +1,162 @@
+"""Fault numbers without a rule of their own, and codes that one card alone repeats."""
+
+from collections.abc import Iterator, Sequence
+
+from steadygpu.catalog.xid import xid_row
+from steadygpu.evidence.device import DeviceRef
+from steadygpu.evidence.gpu import CardListing, GpuIdentity
+from steadygpu.evidence.kernel_log import XidEvent
+from steadygpu.evidence.link import PciDevice
+from steadygpu.evidence.moment import UNKNOWN, seconds_between
+from steadygpu.evidence.reading import Fact
+from steadygpu.rules.xid import CATALOGUE, none_seen, seen_codes, sources_of, subject_of
+from steadygpu.verdict.rule import (
+    ACTIONS,
+    SEVERITIES,
+    Action,
+    All,
+    Finding,
+    Fine,
+    Log,
+    Seen,
+    Severity,
+    Unclear,
+    Whole,
+    rule,
+)
+
+OWN_RULE = {13, 31, 43, 45, 74, 79, 94, 119, 120}  # the rules of steadygpu.rules.xid
+REPEATS = 5  # our choice: a program that fails now and then on a card stays below this
+EPISODE_S = 60.0  # our choice: one crash prints a line for each unit of the card within seconds
+
+_RECOVERY: dict[str, tuple[Severity, Action]] = {
+    "none": ("info", "none"),
+    "reset": ("critical", "reset-gpu"),
+    "reboot": ("critical", "reboot"),
+    "drain_p2p": ("critical", "reset-gpu"),
+    "drain_and_reset": ("critical", "reset-gpu"),
+}  # NVIDIA Xid catalogue, Xid 154 (docs.nvidia.com/deploy/xid-errors)
+
+
+def _weight(event: XidEvent) -> tuple[Severity, Action, str]:
+    """Return severity, action and words of one event; a code that needs decoding weighs a warning."""
+    row = xid_row(event.code)
+    if row is None:
+        return "warning", "watch", "a code that no catalogue names"
+    if event.code == 154 and event.recovery in _RECOVERY:
+        severity, action = _RECOVERY[event.recovery]
+        return severity, action, f"the driver asks for {event.recovery.replace('_', ' ')}"
+    words = f"{row.meaning.rstrip('.')}. {row.decision.rstrip('.')}"
+    if row.depends_on_decode:
+        return "warning", "watch", words
+    return row.severity, "reboot" if row.action == "drain" else row.action, words
+
+
+@rule(
+    id="silent.xid-other",
+    title="The driver reported faults of the card",
+    severity="critical",
+    action="reboot",
+    meaning="The driver printed fault numbers; the catalogue tells what each one means and asks for.",
+    decision="Do what the finding names for its worst code.",
+    next_step="nvidia-bug-report.sh, then follow the action of the finding",
+    references=(CATALOGUE,),
+)
+def xid_other(events: Log[XidEvent], whole: Whole) -> Iterator[Seen]:
+    """Severity and action come from the worst code of the card."""
+    hits = [e for e in events if e.code not in OWN_RULE]
+    if not hits:
+        yield none_seen(subject_of(events), whole, "other Xid")
+        return
+    weights = {e.code: _weight(e) for e in hits}
+    ordered = sorted(
+        weights.items(),
+        key=lambda w: (-SEVERITIES.index(w[1][0]), -ACTIONS.index(w[1][1]), w[0]),
+    )
+    severity, action, _ = ordered[0][1]
+    says = "; ".join(f"Xid {code}: {words}" for code, (_, _, words) in ordered)
+    found = seen_codes(hits, says)
+    yield Finding(
+        subject=found.subject, says=found.says, sources=found.sources, severity=severity,
+        action=action, first=found.first, last=found.last, count=found.count,
+    )  # fmt: skip
+
+
+@rule(
+    id="silent.xid-repeated",
+    title="One card alone repeats an application fault",
+    severity="warning",
+    action="watch",
+    meaning="The same application code came back many times on one card while no other card of the host printed it.",
+    decision="Run the same job on another card. If the fault stays with the card, test the card.",
+    next_step="CUDA_VISIBLE_DEVICES=OTHER PROGRAM; then dcgmi diag -r 3 -i INDEX",
+    references=(CATALOGUE + ", workflows of Xid 13 and 31",),
+)
+def xid_repeated(
+    events: Log[XidEvent],
+    everywhere: All[XidEvent],
+    pci: All[PciDevice],
+    cards: All[GpuIdentity],
+    listed: All[CardListing],
+    whole: Whole,
+) -> Iterator[Seen]:
+    """A fault that follows one card among several is no longer only the program's."""
+    device = subject_of(events)
+    codes = [c for c in dict.fromkeys(e.code for e in events) if _is_application(c)]
+    often = {c: n for c in codes if (n := _episodes([e for e in events if e.code == c])) >= REPEATS}
+    if not often:
+        yield none_seen(device, whole, f"application code {REPEATS} times")
+        return
+    alone = [c for c in often if not any(e.code == c and e.device != device for e in everywhere)]
+    if not alone:
+        yield Fine(
+            subject=device,
+            because="other cards print the same code",
+            sources=sources_of([e for e in everywhere if e.code in often and e.device != device]),
+        )
+        return
+    other = _other_card(device, everywhere, pci, cards, listed)
+    if other is None:
+        yield Unclear(
+            subject=device, why="no text shows another card beside this one", ask="nvidia-smi -L"
+        )
+        return
+    hits = [e for e in events if e.code in alone]
+    says = ", ".join(f"Xid {c} in {often[c]} episodes" for c in alone)
+    yield Finding(
+        subject=device, says=f"{says} on this card only", first=hits[0].at, last=hits[-1].at,
+        sources=(*other.sources[:1], *sources_of(hits)), count=sum(e.count for e in hits),
+    )  # fmt: skip
+
+
+def _is_application(code: int) -> bool:
+    row = xid_row(code)
+    return row is not None and row.action == "restart-job" and code != 94
+
+
+def _episodes(events: Sequence[XidEvent]) -> int:
+    """Return how many crashes the lines show at least: lines within a minute are one."""
+    episodes, last = 0, UNKNOWN
+    for event in events:
+        apart = seconds_between(last, event.at) if episodes else None
+        if not episodes or (apart is not None and apart > EPISODE_S):
+            episodes += 1
+        end = event.at if event.last_at == UNKNOWN else event.last_at
+        span = seconds_between(event.at, end) or 0.0
+        if event.count > 1:
+            episodes += min(event.count - 1, int(span / EPISODE_S))
+        last = end
+    return episodes
+
+
+def _other_card(
+    device: DeviceRef,
+    xids: Sequence[XidEvent],
+    pci: Sequence[PciDevice],
+    cards: Sequence[GpuIdentity],
+    listed: Sequence[CardListing],
+) -> Fact | None:
+    """Return a record that shows a second card on the host."""
+    facts: list[Fact] = [*cards, *xids, *(p for p in pci if p.role == "card")]
+    named = next((f for f in facts if f.device.kind == "card" and f.device != device), None)
+    return named or next((c for c in listed if c.listed > 1), None)

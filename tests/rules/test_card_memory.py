@@ -1,0 +1,64 @@
+"""Rules on the memory of a card, branch by branch."""
+
+from typing import Any
+
+from steadygpu.evidence.device import DeviceRef
+from steadygpu.evidence.gpu import GpuLoad, GpuMemory, GpuMode, GpuProcess
+from steadygpu.evidence.source import Source
+from steadygpu.evidence.units import GIB
+from steadygpu.rules import card_memory
+from steadygpu.verdict.rule import Finding, Fine, NotHere, Rule, Seen, Unclear
+
+CARD = DeviceRef(kind="card", index=0)
+PROOF = (Source(name="a.txt", quote="a line"),)
+
+
+def make(cls: type[Any], device: DeviceRef = CARD, **fields: Any) -> Any:
+    return cls(device=device, sources=PROOF, **fields)
+
+
+def one(rule: Rule, *records: Any) -> Seen:
+    (seen,) = rule.check(*records)
+    return seen
+
+
+def says(seen: Seen) -> str:
+    assert isinstance(seen, Finding)
+    return seen.says
+
+
+def test_memory_near_full_above_95_percent() -> None:
+    rule = card_memory.memory_near_full
+    assert "39 " not in says(one(rule, make(GpuMemory, used_bytes=39 * GIB, total_bytes=40 * GIB)))
+    assert isinstance(one(rule, make(GpuMemory, used_bytes=30 * GIB, total_bytes=40 * GIB)), Fine)
+    assert isinstance(one(rule, make(GpuMemory, used_bytes=39 * GIB)), Unclear)
+
+
+def test_memory_without_visible_process_not_on_mig_or_wddm() -> None:
+    rule, used = card_memory.memory_without_visible_process, make(GpuMemory, used_bytes=9 * GIB)
+    empty = make(GpuLoad, has_process=False)
+    linux = make(GpuMode, mig_on=False, persistence_on=True)
+    assert "9216 MiB" in says(one(rule, empty, used, linux))
+    assert isinstance(one(rule, empty, used, make(GpuMode, mig_on=True)), NotHere)
+    wddm = make(GpuMode, mig_on=False, driver_model="WDDM")
+    assert isinstance(one(rule, empty, used, wddm), NotHere)
+    assert isinstance(one(rule, empty, used, make(GpuMode, mig_on=False)), Unclear)
+    assert isinstance(one(rule, empty, used, make(GpuMode, persistence_on=True)), Unclear)
+    assert isinstance(one(rule, empty, used, None), Unclear)
+    assert isinstance(one(rule, make(GpuLoad), used, linux), Unclear)
+    assert isinstance(one(rule, make(GpuLoad, has_process=True), used, linux), Fine)
+
+
+def test_duplicate_model_copies_share_name_and_size() -> None:
+    rule = card_memory.duplicate_model_copies
+
+    def process(pid: int, gib: float | None, name: str | None = "python3") -> Any:
+        return make(
+            GpuProcess, pid=pid, name=name, used_bytes=None if gib is None else int(gib * GIB)
+        )
+
+    assert "3 processes" in says(one(rule, (process(1, 9), process(2, 9.1), process(3, 9.2))))
+    assert isinstance(one(rule, (process(1, 9), process(2, 12))), Fine)
+    assert isinstance(one(rule, (process(1, 9), process(2, 9, "vllm"))), Fine)
+    assert isinstance(one(rule, (process(1, 0.1), process(2, 0.1))), Fine)
+    assert isinstance(one(rule, (process(1, 9), process(2, None))), Unclear)
