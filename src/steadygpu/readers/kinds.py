@@ -193,6 +193,18 @@ KINDS: tuple[Kind, ...] = (
         gives=("DiskLoad", "CpuLoad"),
     ),
     Kind(
+        name="lsmod",
+        title="loaded kernel modules",
+        command="lsmod",
+        reader=_R + "lsmod:read_lsmod",
+        heads=(
+            r"Module\s+Size\s+Used by",
+            r"(?:nvidia|nvidia_\w+|nouveau|amdgpu|i915|xe) +\d+ +-?\d+(?: |$)",
+            r"[a-z]\w* \d+ \d+ (?:-|[\w,]+,) (?:Live|Loading|Unloading) 0x",
+        ),
+        gives=("KernelModule", "ModuleListing"),
+    ),
+    Kind(
         name="kernel-log",
         title="the kernel log",
         command="dmesg",
