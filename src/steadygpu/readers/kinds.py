@@ -60,6 +60,19 @@ _R = "steadygpu.readers."
 
 KINDS: tuple[Kind, ...] = (
     Kind(
+        name="nvidia-smi-xml",
+        title="all fields of every card as XML",
+        command="nvidia-smi -q -x",
+        reader=_R + "smi_xml:read_smi_xml",
+        heads=(
+            r"<\?xml[^>]*\?>\s*(?:<!DOCTYPE nvidia_smi_log|<nvidia_smi_log|$)",
+            r"\s*<!DOCTYPE nvidia_smi_log",
+            r"\s*<nvidia_smi_log",
+            r"\s*<gpu id=",
+        ),
+        gives=_GPU_DEEP,
+    ),
+    Kind(
         name="nvidia-smi-q",
         title="all fields of every card",
         command="nvidia-smi -q",
