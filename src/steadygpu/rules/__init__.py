@@ -77,6 +77,7 @@ SUBJECTS: dict[str, Subject] = {
             "ToolMessage",
         ),
     ),
+    "pcie": Subject(4, ("PcieLink",)),
     "stack": Subject(
         8,
         (

@@ -1,0 +1,243 @@
+"""The PCIe link of a card: its width always, its speed only under load."""
+
+from collections.abc import Iterator, Sequence
+
+from steadygpu.evidence.gpu import GpuLoad
+from steadygpu.evidence.link import PciDevice, PcieLink
+from steadygpu.evidence.source import Source
+from steadygpu.verdict.rule import (
+    All,
+    Finding,
+    Fine,
+    Maybe,
+    NotHere,
+    One,
+    Seen,
+    Unclear,
+    cite,
+    lacking,
+    rule,
+)
+
+UNDER_LOAD = 0.2  # our choice: a card this busy does not save power on its link
+LSPCI = "sudo lspci -vvnn"
+AGAIN = "nvidia-smi -q -d PCIE,UTILIZATION while the job runs"
+SPEC = "PCI Express Base Specification, link training: both ends settle on what each can do"
+
+
+def _port(
+    link: PcieLink, links: Sequence[PcieLink], devices: Sequence[PciDevice]
+) -> PcieLink | None:
+    """Return the link of the port above, or None where no text tells it."""
+    own = next((d for d in devices if d.device == link.device), None)
+    if own is None or own.parent is None:
+        return None
+    return next((one for one in links if one.device.bdf == own.parent), None)
+
+
+def _port_hidden(link: PcieLink, devices: Sequence[PciDevice]) -> bool:
+    """Say whether ports are listed and none is known to stand above this card."""
+    own = next((d for d in devices if d.device == link.device), None)
+    return own is not None and own.parent is None and any(d.role == "port" for d in devices)
+
+
+def _expected(
+    link: PcieLink, port: PcieLink | None, field: str
+) -> tuple[float, tuple[Source, ...], str] | None:
+    """Return what both ends can do, what proves it and whose limit it is; None where unread."""
+    own: float | None = getattr(link, field)
+    above: float | None = getattr(port, field) if port is not None else None
+    if own is None or (port is not None and above is None):
+        return None
+    if port is not None and above is not None and above < own:
+        return above, (*cite(link, field), *cite(port, field)), "port above"
+    proof = cite(link, field) if port is None else (*cite(link, field), *cite(port, field))
+    return own, proof, "card"
+
+
+@rule(
+    id="feed.pcie-width-low",
+    title="The link of the card has lost lanes",
+    severity="warning",
+    action="fix-feed",
+    meaning="The link runs with fewer lanes than both ends have. Width does not drop to save power.",
+    decision="Do not buy a card: look at the slot, its lane sharing and the seating of the card first.",
+    next_step="Read the slot's width in the board's manual, seat the card anew, then: " + LSPCI,
+    references=(SPEC,),
+    points_to="pcie",
+    rules_out=True,
+)
+def pcie_width_low(
+    link: One[PcieLink], links: All[PcieLink], devices: All[PciDevice]
+) -> Iterator[Seen]:
+    """Against the narrower of the two ends, at any load."""
+    if link.device.kind != "card":
+        yield NotHere(subject=link.device, because="not a card")
+        return
+    if missing := lacking(link, "width", "max_width"):
+        yield missing
+        return
+    port = _port(link, links, devices)
+    expected = _expected(link, port, "max_width")
+    assert link.width is not None
+    if link.width == 0:
+        yield NotHere(
+            subject=link.device, because="no link of its own: a virtual function or machine"
+        )
+    elif expected is None:
+        yield Unclear(
+            subject=link.device, why="the width of the port above was not read", ask=LSPCI
+        )
+    elif link.width < expected[0] and _port_hidden(link, devices):
+        yield Unclear(subject=link.device, why="the port above is not known", ask=LSPCI)
+    elif link.width < expected[0]:
+        yield Finding(
+            subject=link.device, says=f"x{link.width} where x{expected[0]:.0f} is expected ({expected[2]})",
+            sources=tuple(dict.fromkeys((*cite(link, "width"), *expected[1]))), first=link.at, last=link.at,
+        )  # fmt: skip
+    else:
+        yield Fine(
+            subject=link.device, because=f"x{link.width} of x{expected[0]:.0f}",
+            sources=cite(link, "width"),
+        )  # fmt: skip
+
+
+@rule(
+    id="feed.pcie-speed-low-under-load",
+    title="The link of a busy card is slower than it can be",
+    severity="warning",
+    action="fix-feed",
+    meaning="A card at work keeps its link at full speed; this one does not reach it.",
+    decision="Do not buy a card: find what holds the link down (BIOS setting, riser, target speed).",
+    next_step="sudo lspci -vvs <address> | grep -E 'LnkCap|LnkSta|LnkCtl2', for the card and the port above",
+    references=(SPEC,),
+    points_to="pcie",
+)
+def pcie_speed_low_under_load(
+    link: One[PcieLink], load: Maybe[GpuLoad], links: All[PcieLink], devices: All[PciDevice]
+) -> Iterator[Seen]:
+    """Low speed while idle saves power and proves nothing."""
+    if link.device.kind != "card":
+        yield NotHere(subject=link.device, because="not a card")
+        return
+    if missing := lacking(link, "speed_gts", "max_speed_gts"):
+        yield missing
+        return
+    expected = _expected(link, _port(link, links, devices), "max_speed_gts")
+    assert link.speed_gts is not None
+    if expected is None:
+        yield Unclear(
+            subject=link.device, why="the speed of the port above was not read", ask=LSPCI
+        )
+    elif link.speed_gts >= expected[0]:
+        yield Fine(
+            subject=link.device, because=f"{link.speed_gts:g} of {expected[0]:g} GT/s",
+            sources=cite(link, "speed_gts"),
+        )  # fmt: skip
+    elif _port_hidden(link, devices):
+        yield Unclear(subject=link.device, why="the port above is not known", ask=LSPCI)
+    elif load is None or load.busy_ratio is None:
+        yield Unclear(
+            subject=link.device,
+            why="low speed, and no text shows whether the card was at work",
+            ask=AGAIN,
+        )
+    elif load.busy_ratio < UNDER_LOAD:
+        yield Unclear(subject=link.device, why="low speed read while the card was idle", ask=AGAIN)
+    else:
+        says = f"{link.speed_gts:g} GT/s while {load.busy_ratio:.0%} busy, {expected[0]:g} expected ({expected[2]})"
+        proof = (*cite(link, "speed_gts"), *expected[1], *cite(load, "busy_ratio"))
+        yield Finding(
+            subject=link.device, says=says, sources=tuple(dict.fromkeys(proof)), first=link.at, last=link.at
+        )  # fmt: skip
+
+
+@rule(
+    id="feed.pcie-speed-idle",
+    title="The link is slow while the card is idle",
+    severity="info",
+    action="none",
+    meaning="An idle card lowers the speed of its link to save power. This is no fault.",
+    decision="Nothing to do; read the link again while a job runs.",
+    next_step=AGAIN,
+    references=("NVML, nvmlDeviceGetCurrPcieLinkGeneration: the generation may be low when idle",),
+)
+def pcie_speed_idle(link: One[PcieLink], load: Maybe[GpuLoad]) -> Iterator[Seen]:
+    """Told so that nobody takes the low figure for a fault."""
+    if link.device.kind != "card":
+        yield NotHere(subject=link.device, because="not a card")
+    elif missing := lacking(link, "speed_gts", "max_speed_gts"):
+        yield missing
+    elif (link.speed_gts or 0.0) >= (link.max_speed_gts or 0.0):
+        yield Fine(
+            subject=link.device, because=f"{link.speed_gts:g} GT/s", sources=cite(link, "speed_gts")
+        )
+    elif load is None or load.busy_ratio is None:
+        yield Unclear(
+            subject=link.device, why="no text shows whether the card was at work", ask=AGAIN
+        )
+    elif load.busy_ratio < UNDER_LOAD:
+        yield Finding(
+            subject=link.device,
+            says=f"{link.speed_gts:g} of {link.max_speed_gts:g} GT/s while {load.busy_ratio:.0%} busy",
+            sources=tuple(dict.fromkeys((*cite(link, "speed_gts", "max_speed_gts"), *cite(load, "busy_ratio")))),
+            first=link.at, last=link.at,
+        )  # fmt: skip
+    else:
+        yield Fine(
+            subject=link.device, because="the card was at work", sources=cite(load, "busy_ratio")
+        )
+
+
+@rule(
+    id="feed.pcie-limited-by-slot",
+    title="The slot is narrower or slower than the card",
+    severity="info",
+    action="none",
+    meaning="The port above the card cannot do what the card can. The link may be sound and still be the limit.",
+    decision="Do not buy a faster card for this slot; move the card to a wider slot where copies set the pace.",
+    next_step="Compare the slots in the board's manual; measure copies: nvbandwidth",
+    references=(SPEC,),
+)
+def pcie_limited_by_slot(
+    link: One[PcieLink], links: All[PcieLink], devices: All[PciDevice]
+) -> Iterator[Seen]:
+    """What the port above can do, against what the card can do."""
+    if link.device.kind != "card":
+        yield NotHere(subject=link.device, because="not a card")
+        return
+    port = _port(link, links, devices)
+    if port is None:
+        yield Unclear(subject=link.device, why="no text shows the port above the card", ask=LSPCI)
+        return
+    if missing := lacking(link, "max_width", "max_speed_gts") or lacking(
+        port, "max_width", "max_speed_gts"
+    ):
+        yield missing if missing.subject == link.device else Unclear(
+            subject=link.device, why="the port above was not read in full", ask=LSPCI
+        )  # fmt: skip
+        return
+    low = [
+        field for field in ("max_width", "max_speed_gts")
+        if getattr(port, field) < getattr(link, field)
+    ]  # fmt: skip
+    if low:
+        says = "; ".join(
+            f"port {'x' if f == 'max_width' else ''}{getattr(port, f):g}, card {'x' if f == 'max_width' else ''}"
+            f"{getattr(link, f):g}{'' if f == 'max_width' else ' GT/s'}"
+            for f in low
+        )
+        proof = (*cite(port, *low), *cite(link, *low))
+        yield Finding(
+            subject=link.device,
+            says=says,
+            sources=tuple(dict.fromkeys(proof)),
+            first=link.at,
+            last=link.at,
+        )
+    else:
+        yield Fine(
+            subject=link.device,
+            because="the port can do what the card can",
+            sources=cite(port, "max_width"),
+        )
