@@ -143,7 +143,7 @@ def _read_lines(text: Text, lines: Lines) -> list[Read]:
             at += 1
             continue
         line = clean[at]
-        found = _heads().match(line) if line.strip() else None
+        found = _heads().match(_head_line(lines, at)) if line.strip() else None
         if found is None:
             if line.strip("\0 \t"):
                 unknown.append(at)
@@ -161,6 +161,14 @@ def _read_lines(text: Text, lines: Lines) -> list[Read]:
         at += min(reading.read_to, limit - at)
     out.extend(_unknown_runs(text, lines, unknown, read_some=bool(out)))
     return out
+
+
+def _head_line(lines: Lines, at: int) -> str:
+    """Return the line that a head is matched on: JSON may break after its first brace."""
+    line = lines.clean[at]
+    if line.strip() == "{" and at + 1 < len(lines):
+        return "{" + lines.clean[at + 1].strip()
+    return line
 
 
 def _read_part(state: Text, kind: Kind, part: Lines) -> Reading:

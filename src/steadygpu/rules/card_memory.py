@@ -100,6 +100,9 @@ def memory_without_visible_process(
             subject=load.device,
             says=f"{memory.used_bytes // MIB} MiB used and the process list is empty",
             sources=(*cite(memory, "used_bytes"), *cite(load, "has_process")),
+            # Work that is seen and whose process is not belongs to another PID namespace; memory
+            # that is held while nothing runs may be left over.
+            severity="info" if load.busy_ratio else None,
             first=load.at, last=load.at,
         )  # fmt: skip
 
