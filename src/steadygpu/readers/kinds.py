@@ -206,6 +206,22 @@ KINDS: tuple[Kind, ...] = (
         gives=("DiskLoad", "CpuLoad"),
     ),
     Kind(
+        name="lscpu",
+        title="sockets, cores and NUMA nodes",
+        command="lscpu",
+        reader=_R + "lscpu:read_lscpu",
+        heads=(r"Architecture:\s+\S", r"CPU op-mode\(s\):\s", r"NUMA node\(s\):\s", r"NUMA node\d+ CPU\(s\):"),
+        gives=("CpuLayout",),
+    ),
+    Kind(
+        name="numactl",
+        title="memory and distances of NUMA nodes",
+        command="numactl -H",
+        reader=_R + "numactl:read_numactl",
+        heads=(r"available: \d+ nodes?", r"node \d+ (?:cpus|size|free):", r"node distances:"),
+        gives=("NumaNode",),
+    ),
+    Kind(
         name="lsmod",
         title="loaded kernel modules",
         command="lsmod",
