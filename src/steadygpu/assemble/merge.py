@@ -65,7 +65,7 @@ def _timeless(at: Moment) -> bool:
 
 def _rounded(at: Moment) -> tuple[str, float]:
     if at.wall is not None:
-        return "wall", round(at.wall)
+        return "wall", round(at.wall) if at.error_s >= 0.5 else at.wall
     return str(at.boot_id), at.boot_s or 0.0
 
 

@@ -108,6 +108,22 @@ KINDS: tuple[Kind, ...] = (
         gives=(*_GPU_ALL, "EccCounters", "MigInstance"),
     ),
     Kind(
+        name="nvidia-smi-csv",
+        title="chosen fields of every card, once or over time",
+        command="nvidia-smi --query-gpu=timestamp,index,uuid,pci.bus_id,pstate,utilization.gpu,memory.used,"
+        "power.draw,temperature.gpu,clocks_event_reasons.active --format=csv",
+        reader=_R + "smi_csv:read_smi_csv",
+        heads=(
+            r"\S*nvidia-smi(?:\.exe)?\s.*--query-(?:gpu|compute-apps|remapped-rows)[= ]\w",
+            r'"?(?:[A-Za-z][\w.]+(?: \[[^\]\s]{1,12}\])?"?\s*,\s*"?)+[A-Za-z][\w.]+(?: \[[^\]\s]{1,12}\])?"?\s*$',
+            r"(?:driver_version|gpu_uuid|[a-z][a-z_]+(?:\.[\w]+)+(?: \[[^\]\s]{1,12}\])?)\s*$",
+        ),
+        gives=(
+            *_GPU_ALL, "EccCounters", "RetiredPages", "RowRemap", "PcieLink", "GpuReasonCounters",
+            "GpuRecovery", "GpuFabric",
+        ),
+    ),
+    Kind(
         name="nvidia-smi-L",
         title="the list of cards with their UUIDs",
         command="nvidia-smi -L",

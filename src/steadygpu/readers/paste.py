@@ -137,15 +137,15 @@ def _read_lines(text: Text, lines: Lines) -> list[Read]:
     at, next_prompt = 0, iter([*prompts, total])
     limit = next(next_prompt)
     while at < total:
-        if at == limit:
+        prompt = at == limit
+        if prompt:
             state = _after_prompt(state, lines, at)
             limit = next(next_prompt)
-            at += 1
-            continue
-        line = clean[at]
-        found = _heads().match(_head_line(lines, at)) if line.strip() else None
+            found = _command_head(clean[at])
+        else:
+            found = _heads().match(_head_line(lines, at)) if clean[at].strip() else None
         if found is None:
-            if line.strip("\0 \t"):
+            if not prompt and clean[at].strip("\0 \t"):
                 unknown.append(at)
             at += 1
             continue
@@ -154,7 +154,8 @@ def _read_lines(text: Text, lines: Lines) -> list[Read]:
         part.filtered, part.host = state.filtered, state.host
         reading = _read_part(state, kind, part)
         if reading.read_to <= 0:
-            unknown.append(at)
+            if not prompt:
+                unknown.append(at)
             at += 1
             continue
         out.append((replace(state, kind=kind.name), reading))
@@ -169,6 +170,12 @@ def _head_line(lines: Lines, at: int) -> str:
     if line.strip() == "{" and at + 1 < len(lines):
         return "{" + lines.clean[at + 1].strip()
     return line
+
+
+def _command_head(line: str) -> "re.Match[str] | None":
+    """Return the match where the command after a prompt names the columns of what it prints."""
+    found = _PROMPT.match(line)
+    return _heads().match(found["command"]) if found and found["command"] else None
 
 
 def _read_part(state: Text, kind: Kind, part: Lines) -> Reading:

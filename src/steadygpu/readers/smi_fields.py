@@ -27,6 +27,7 @@ from steadygpu.readers.smi_word import number_of, ratio_of, whole_of
 
 Parse = Callable[[str], object | None]
 Row = tuple[str, str, Parse]  # field, its paths with spaces between, what the word means
+Records = tuple[tuple[type[Any], tuple[Row, ...]], ...]
 
 
 def label_of(printed: str) -> str:
@@ -152,7 +153,7 @@ def _under(tops: tuple[str, ...], *labels: str) -> str:
     return " ".join(f"{top}/{label}" for label in labels for top in tops)
 
 
-RECORDS: tuple[tuple[type[Any], tuple[Row, ...]], ...] = (
+RECORDS: Records = (
     (GpuIdentity, (
         ("name", "product_name", str), ("brand", "product_brand", str),
         ("architecture", "product_architecture", str), ("vbios", "vbios_version", str),
@@ -165,6 +166,7 @@ RECORDS: tuple[tuple[type[Any], tuple[Row, ...]], ...] = (
         ("mig_on", "mig_mode/current mig_mode/current_mig", flag),
         ("mig_pending_on", "mig_mode/pending mig_mode/pending_mig", flag),
         ("compute_mode", "compute_mode", label_of),
+        ("driver_model", "driver_model/current driver_model/current_dm", str),
         ("ecc_on", "ecc_mode/current ecc_mode/current_ecc", flag),
         ("ecc_pending_on", "ecc_mode/pending ecc_mode/pending_ecc", flag),
         ("display_active", "display_active", flag),

@@ -10,7 +10,7 @@ from steadygpu.evidence.gpu import CardListing, GpuErrorCells, GpuLoad, GpuProce
 from steadygpu.evidence.moment import UNKNOWN, Moment
 from steadygpu.evidence.reading import Fact
 from steadygpu.evidence.text import Lines
-from steadygpu.readers.smi_fields import LOAD, MIG, PROCESS, RECORDS, Row, ecc_rows
+from steadygpu.readers.smi_fields import LOAD, MIG, PROCESS, RECORDS, Records, Row, ecc_rows
 from steadygpu.readers.smi_word import Draft, moment_of, reason_of, whole_of
 
 Cells = dict[str, tuple[str, int, int]]  # path: word, first and last position
@@ -64,13 +64,13 @@ def facts_of(tree: Tree) -> tuple[Fact, ...]:
     at = UNKNOWN
     if "timestamp" in tree.header:
         at = moment_of(tree.header["timestamp"][0].strip()) or UNKNOWN
-    out: list[Fact] = _versions(tree, at)
+    out: list[Fact] = versions(tree, at)
     attached = whole_of(tree.header["attached_gpus"][0]) if "attached_gpus" in tree.header else None
     headed = [card for card in tree.cards if card.bdf]
     whole = tree.closed and tree.lines.filtered is None and attached == len(headed)
     for position, card in enumerate(tree.cards):
-        ref = _ref(tree, card, position if whole and card.bdf else None)
-        out += _card_facts(tree.lines, card, ref, at)
+        ref = card_ref(tree, card, position if whole and card.bdf else None)
+        out += card_facts(tree.lines, card, ref, at)
     if headed:
         draft = Draft(tree.lines)
         for card in headed:
@@ -85,7 +85,8 @@ def facts_of(tree: Tree) -> tuple[Fact, ...]:
     return tuple(out)
 
 
-def _versions(tree: Tree, at: Moment) -> list[Fact]:
+def versions(tree: Tree, at: Moment) -> list[Fact]:
+    """Return the driver versions that the header of a tree names."""
     out: list[Fact] = []
     for part, name, labels in (
         ("module", "version", ("driver_version", "kmd_version")),
@@ -106,7 +107,9 @@ def _version(word: str) -> str | None:
     return word if word[:1].isdigit() and len(word) < 24 else None
 
 
-def _ref(tree: Tree, card: Card, index: int | None) -> DeviceRef:
+def card_ref(tree: Tree, card: Card, index: int | None) -> DeviceRef:
+    """Return the card by every name its section prints."""
+
     def word(*paths: str) -> str | None:
         found = next((card.cells[p][0].strip() for p in paths if p in card.cells), None)
         return found if found and reason_of(found) is None and len(found) < 120 else None
@@ -140,9 +143,12 @@ def _draft(lines: Lines, cells: Cells, rows: Iterable[Row]) -> Draft:
     return draft
 
 
-def _card_facts(lines: Lines, card: Card, ref: DeviceRef, at: Moment) -> list[Fact]:
+def card_facts(
+    lines: Lines, card: Card, ref: DeviceRef, at: Moment, records: Records = RECORDS
+) -> list[Fact]:
+    """Return the facts of one card. `records` may be those that its text can hold at all."""
     out: list[Fact] = []
-    for record, rows in RECORDS:
+    for record, rows in records:
         draft = _draft(lines, card.cells, rows)
         if "name" in draft.values:
             draft.values["vendor"] = "nvidia"

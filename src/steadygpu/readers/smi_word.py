@@ -17,6 +17,7 @@ _REASONS: dict[str, Reason] = {
     "n/a": "not_supported",
     "not supported": "not_supported",
     "not available": "not_supported",
+    "requested functionality has been deprecated": "not_supported",
     "not found": "not_printed",
     "err!": "error",
     "error": "error",
@@ -25,6 +26,7 @@ _REASONS: dict[str, Reason] = {
     "gpu requires reset": "error",
     "requires reset": "error",
     "insufficient permissions": "not_permitted",
+    "cut": "cut",  # what readers put for a cell that the text does not reach
 }
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _DATE = re.compile(

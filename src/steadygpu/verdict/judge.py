@@ -1,5 +1,6 @@
 """Runs rules over the evidence of one host. What a rule raises makes it broken, never the others."""
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -23,6 +24,7 @@ from steadygpu.verdict.rule import (
 )
 
 MANY_SOURCES = 12  # our choice: beyond this a finding cites ranges, since nobody opens more lines
+MANY_FACTS = 32  # our choice: of more facts only those around a moment are compared with it
 
 Ask = Callable[[str], str | None]
 
@@ -34,15 +36,36 @@ class Desk:
         """Lay out `evidence`."""
         self.evidence = evidence
         self.by_class: dict[str, list[Fact]] = {}
+        self.by_device: dict[tuple[str, DeviceRef], list[Fact]] = {}
+        self.by_moment: dict[tuple[str, DeviceRef, Moment], list[Fact]] = {}
         for fact in evidence.facts:
-            self.by_class.setdefault(type(fact).__name__, []).append(fact)
+            name = type(fact).__name__
+            self.by_class.setdefault(name, []).append(fact)
+            self.by_device.setdefault((name, fact.device), []).append(fact)
+            self.by_moment.setdefault((name, fact.device, fact.at), []).append(fact)
         spans = self.by_class.get("KernelLogSpan", ())
         self.whole = bool(spans) and all(getattr(s, "whole", None) is True for s in spans)
 
     def of(self, record: type[Any], device: DeviceRef | None = None) -> list[Fact]:
         """Return the records of a class, of one device where it is named."""
-        facts = self.by_class.get(record.__name__, [])
-        return facts if device is None else [f for f in facts if f.device == device]
+        if device is None:
+            return self.by_class.get(record.__name__, [])
+        return self.by_device.get((record.__name__, device), [])
+
+    def beside(
+        self, record: type[Any], device: DeviceRef | None, other: Fact | None
+    ) -> Fact | None:
+        """Return the record of the moment of `other`: same text and moment first, then the nearest.
+
+        The last one where `other` is None.
+        """
+        facts = self.of(record, device)
+        if not facts or other is None:
+            return facts[-1] if facts else None
+        if device is not None and (same := self.by_moment.get((record.__name__, device, other.at))):
+            names = {s.name for s in other.sources}
+            return min(same, key=lambda fact: not any(s.name in names for s in fact.sources))
+        return _nearest(facts, other.at)
 
 
 def judge(rules: Sequence[Rule], evidence: HostEvidence, ask: Ask) -> tuple[Verdict, ...]:
@@ -112,7 +135,7 @@ def _bind(
             continue
         facts = desk.of(need.record, None if need.how == "all" else device)
         if need.how == "one" or need.how == "maybe":
-            best = _beside(facts, beside)
+            best = desk.beside(need.record, device, beside)
             if best is None and need.how == "one":
                 name = need.record.__name__
                 return Unclear(
@@ -125,22 +148,19 @@ def _bind(
     return bound
 
 
-def _beside(facts: Sequence[Fact], beside: Fact | None) -> Fact | None:
-    """Return the record of the moment of `beside`: same text and moment first, then the nearest."""
-    if not facts or beside is None:
-        return facts[-1] if facts else None
-    names = {s.name for s in beside.sources}
+def _nearest(facts: Sequence[Fact], at: Moment) -> Fact:
+    """Return the fact nearest to `at`, the first where none can be compared. `facts` is in order of wall time."""
 
-    def distance(fact: Fact) -> tuple[bool, bool, float]:
-        apart = seconds_between(beside.at, fact.at)
-        same = fact.at == beside.at
-        return (
-            not (same and any(s.name in names for s in fact.sources)),
-            not same,
-            abs(apart) if apart is not None else float("inf"),
+    def apart(fact: Fact) -> float:
+        seconds = seconds_between(at, fact.at)
+        return float("inf") if seconds is None else abs(seconds)
+
+    if len(facts) > MANY_FACTS and at.wall is not None:
+        place = bisect_left(
+            facts, at.wall, key=lambda f: float("inf") if f.at.wall is None else f.at.wall
         )
-
-    return min(facts, key=distance)
+        facts = facts[max(0, place - MANY_FACTS) : place + MANY_FACTS]
+    return min(facts, key=apart)
 
 
 def _words(name: str) -> str:
@@ -217,7 +237,14 @@ def _latest(moments: list[Moment]) -> Moment:
 
 
 def fewer_sources(sources: tuple[Source, ...]) -> tuple[Source, ...]:
-    """Return at most a dozen sources: the first ones, then one range for the rest of each text."""
+    """Return at most a dozen sources, each place once: the first ones, then a range for the rest of each text."""
+    places: dict[tuple[object, ...], Source] = {}
+    for source in sources:
+        place = (source.name, source.unit, source.first, source.last)
+        before_it = places.get(place, source)
+        fields = dict.fromkeys((*before_it.fields, *source.fields))
+        places[place] = replace(before_it, fields=tuple(fields))
+    sources = tuple(places.values())
     if len(sources) <= MANY_SOURCES:
         return sources
     kept, rest = sources[: MANY_SOURCES - 1], sources[MANY_SOURCES - 1 :]
