@@ -63,7 +63,8 @@ class GpuMode:
 
     `driver_model` is the Windows driver model (WDDM, TCC, MCDM), `virtualization` what the driver
     prints (None, Pass-Through, VGPU, Host VGPU, Host VSGA), `vgpu_license` the licence line.
-    `ecc_on` and `ecc_pending_on` are the mode, not the capability.
+    `ecc_on` and `ecc_pending_on` are the mode, not the capability. `mig_devices` is 0 where the tool
+    says that there are none, else None: those that are listed are `MigInstance` records.
     """
 
     nature: ClassVar[Nature] = "state"
@@ -74,6 +75,7 @@ class GpuMode:
     persistence_on: bool | None = None
     mig_on: bool | None = None
     mig_pending_on: bool | None = None
+    mig_devices: int | None = None
     compute_mode: str | None = None
     ecc_on: bool | None = None
     ecc_pending_on: bool | None = None

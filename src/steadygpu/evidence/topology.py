@@ -11,7 +11,10 @@ from steadygpu.evidence.source import Absent, Source
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GpuAffinity:
-    """The CPUs and NUMA nodes beside a card. `cpus` is a list like "0-31,64-95"."""
+    """The CPUs and NUMA nodes beside a card. `cpus` is a list like "0-31,64-95".
+
+    `node_known` is False where the tool prints N/A for the node, True where it prints one.
+    """
 
     nature: ClassVar[Nature] = "state"
     key: ClassVar[tuple[str, ...]] = ()
@@ -21,6 +24,7 @@ class GpuAffinity:
     cpus: str | None = None
     numa_node: int | None = None
     numa_nodes: tuple[int, ...] | None = None
+    node_known: bool | None = None
     gpu_numa_id: int | None = None
     absent: tuple[Absent, ...] = ()
     sources: tuple[Source, ...]

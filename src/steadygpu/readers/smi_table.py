@@ -11,23 +11,13 @@ from dataclasses import dataclass, field
 
 from steadygpu.evidence.device import DeviceRef, host_ref, normal_bdf
 from steadygpu.evidence.driver import DriverVersion
-from steadygpu.evidence.gpu import (
-    CardListing,
-    GpuProcess,
-    MigInstance,
-)
+from steadygpu.evidence.gpu import CardListing, GpuMode, GpuProcess, MigInstance
 from steadygpu.evidence.moment import UNKNOWN, Moment
 from steadygpu.evidence.reading import Fact, Reading
 from steadygpu.evidence.source import Gap
 from steadygpu.evidence.text import Lines
 from steadygpu.readers.smi_table_card import MODELS, ON, Card, bytes_of, card_facts
-from steadygpu.readers.smi_word import (
-    Draft,
-    listed_in_order,
-    moment_of,
-    reason_of,
-    runs,
-)
+from steadygpu.readers.smi_word import Draft, listed_in_order, moment_of, reason_of, runs
 
 _LONGEST = 300  # no table line is longer; what is, is another text
 _ABSENT = r"\[?(?:N/A|ERR!|Unknown Error|GPU is lost|GPU requires reset|Not Supported)\]?"
@@ -82,6 +72,7 @@ class _Table:
     box: str = ""
     box_at: int | None = None
     box_closed: bool = False
+    no_mig_at: int | None = None
     used_by: dict[int, list[int]] = field(default_factory=dict)
     unlisted: dict[int, tuple[str, int]] = field(default_factory=dict)
     refs: dict[int, DeviceRef] = field(default_factory=dict)
@@ -280,7 +271,10 @@ def _second_row(card: Card, second: "re.Match[str]", cells: list[str], at: int) 
 def _mig_row(table: _Table, line: str, at: int) -> bool:
     row = _MIG.match(line)
     if row is None:
-        return bool(_MIG_MORE.match(line) or _NO_MIG.match(line))
+        if _NO_MIG.match(line):
+            table.no_mig_at = at
+            return True
+        return bool(_MIG_MORE.match(line))
     draft = Draft(table.lines)
     draft.take("gi", int(row["gi"]), at)
     draft.take("ci", int(row["ci"]), at)
@@ -358,6 +352,10 @@ def _finish(table: _Table) -> None:
         load = Draft(table.lines)
         _has_process(table, card, load)
         table.facts += card_facts(table.lines, table.at, card, card.ref, load)
+        if table.no_mig_at is not None and "mig" in card.cells:
+            none = Draft(table.lines)
+            none.take("mig_devices", 0, table.no_mig_at)
+            table.facts += none.record(GpuMode, card.ref, table.at)
     known = [c.index for c in table.cards if c.index is not None]
     if known:
         end = table.card_box_end

@@ -161,10 +161,13 @@ def _affinity(lines: Lines, matrix: _Matrix, row: _Row) -> Draft:
         nodes = _nodes(numa)
         if nodes is not None:
             draft.take("numa_nodes", nodes, row.at)
+            draft.take("node_known", True, row.at)
             if len(nodes) == 1:
                 draft.take("numa_node", nodes[0], row.at)
     else:
         draft.put("numa_node", numa, row.at, str)
+        if numa and reason_of(numa) == "not_supported":
+            draft.take("node_known", False, row.at)
     draft.put("gpu_numa_id", cells.get("id"), row.at, _whole)
     return draft
 

@@ -45,7 +45,7 @@ SUBJECTS: dict[str, Subject] = {
         ),
     ),
     "card_mode": Subject(
-        4,
+        5,
         (
             "GpuFabric",
             "GpuMode",
@@ -77,7 +77,10 @@ SUBJECTS: dict[str, Subject] = {
             "ToolMessage",
         ),
     ),
-    "pcie": Subject(4, ("PcieLink",)),
+    "numa": Subject(
+        3, ("CardListing", "CpuLayout", "GpuAffinity", "GpuProcess", "PciDevice", "PeerPath")
+    ),
+    "pcie": Subject(5, ("PcieLink",)),
     "stack": Subject(
         8,
         (

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 
-from steadygpu.evidence.gpu import GpuFabric, GpuLoad, GpuMemory, GpuMode
+from steadygpu.evidence.gpu import GpuFabric, GpuLoad, GpuMemory, GpuMode, MigInstance
 from steadygpu.evidence.units import MIB
 from steadygpu.verdict.rule import (
     Finding,
     Fine,
     Maybe,
+    Mine,
     NotHere,
     One,
     Seen,
@@ -115,6 +116,35 @@ def mig_pending_reset(mode: One[GpuMode]) -> Iterator[Seen]:
         yield Finding(
             subject=mode.device, says=says, sources=cite(mode, *fields), first=mode.at, last=mode.at
         )
+
+
+@rule(
+    id="stack.mig-enabled-no-instances",
+    title="MIG is on and no instance was made",
+    severity="warning",
+    action="fix-config",
+    meaning="A card in MIG mode runs nothing until it is split: CUDA finds no device on it.",
+    decision="Make the instances that the scheduler expects, or turn MIG off.",
+    next_step="nvidia-smi mig -lgip, then nvidia-smi mig -cgi PROFILE -C",
+    references=("NVIDIA Multi-Instance GPU User Guide, creating GPU instances",),
+    points_to="stack",
+)
+def mig_enabled_no_instances(mode: One[GpuMode], instances: Mine[MigInstance]) -> Iterator[Seen]:
+    """Only where the tool itself says that there are none: a text that lists none may not list any."""
+    if said := lacking(mode, "mig_on"):
+        yield said
+    elif not mode.mig_on:
+        yield NotHere(subject=mode.device, because="MIG is off")
+    elif instances:
+        because = f"{len(instances)} instances are listed"
+        yield Fine(subject=mode.device, because=because, sources=instances[0].sources)
+    elif mode.mig_devices is None:
+        yield Unclear(subject=mode.device, why="no text lists its instances", ask="nvidia-smi")
+    else:
+        yield Finding(
+            subject=mode.device, says="MIG is on and the tool finds no MIG devices",
+            sources=cite(mode, "mig_on", "mig_devices"), first=mode.at, last=mode.at,
+        )  # fmt: skip
 
 
 @rule(

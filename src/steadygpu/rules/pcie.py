@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from steadygpu.evidence.gpu import GpuLoad
 from steadygpu.evidence.link import PciDevice, PcieLink
+from steadygpu.evidence.moment import seconds_between
 from steadygpu.evidence.source import Source
 from steadygpu.verdict.rule import (
     All,
@@ -13,6 +14,7 @@ from steadygpu.verdict.rule import (
     NotHere,
     One,
     Seen,
+    Trend,
     Unclear,
     cite,
     lacking,
@@ -22,6 +24,9 @@ from steadygpu.verdict.rule import (
 UNDER_LOAD = 0.2  # our choice: a card this busy does not save power on its link
 LSPCI = "sudo lspci -vvnn"
 AGAIN = "nvidia-smi -q -d PCIE,UTILIZATION while the job runs"
+REPLAYS_PER_MIN = (
+    8  # DCGM, DCGM_LIMIT_MAX_PCIREPLAY_RATE (dcgm_gpu_hardware_limits.h, read 2026-11)
+)
 SPEC = "PCI Express Base Specification, link training: both ends settle on what each can do"
 
 
@@ -241,3 +246,46 @@ def pcie_limited_by_slot(
             because="the port can do what the card can",
             sources=cite(port, "max_width"),
         )
+
+
+@rule(
+    id="feed.link-errors",
+    title="The link of the card sends packets again and again",
+    severity="critical",
+    action="drain",
+    meaning="A replay is a packet that arrived damaged and was sent anew: it costs time, and many of them "
+    "announce a link that will lose data or drop.",
+    decision="Seat the card and its riser anew; then compare a checked copy at full and at lower link speed.",
+    next_step="nvidia-smi -q -d PCIE twice under load; sudo lspci -vvnn, DevSta of the card and of the port above",
+    references=("DCGM, health watch of PCIe replays", SPEC),
+)
+def link_errors(links: Trend[PcieLink]) -> Iterator[Seen]:
+    """By the rise between two moments. A replay repairs what it counts, so the rise is a warning to watch."""
+    counted = [link for link in links if link.replays is not None]
+    if len(counted) < 2:
+        for link in links[:1]:
+            why = (
+                "replays of one moment do not tell how fast they come"
+                if counted
+                else "no replay counter was read"
+            )
+            yield Unclear(
+                subject=link.device, why=why, ask="nvidia-smi -q -d PCIE, twice, a minute apart"
+            )
+        return
+    first, last = counted[0], counted[-1]
+    minutes = (seconds_between(first.at, last.at) or 0.0) / 60
+    rise = (last.replays or 0) - (first.replays or 0)
+    says = f"{rise} replays in {minutes:.1f} minutes"
+    proof = (*cite(first, "replays"), *cite(last, "replays"))
+    if first.device.kind != "card":
+        yield NotHere(subject=first.device, because="not a card")
+    elif rise < 0:
+        yield Unclear(subject=first.device, why="the counter began anew between the two texts")
+    elif rise > REPLAYS_PER_MIN * max(minutes, 1.0):
+        yield Finding(
+            subject=first.device, says=f"{says}; {REPLAYS_PER_MIN} a minute are tolerated", sources=proof,
+            severity="warning", action="watch", first=first.at, last=last.at, count=rise,
+        )  # fmt: skip
+    else:
+        yield Fine(subject=first.device, because=says, sources=proof)
