@@ -88,7 +88,7 @@ def diagnose(read: Iterable[tuple[Text, Reading]]) -> Report:
 
 
 def _answer(host: HostEvidence) -> HostAnswer:
-    verdicts = judge(rules_for(host.given), host, ask_for)
+    verdicts = judge(rules_for(host.given), host, lambda record: ask_for(record, host.kinds))
     return answer_host(host, verdicts, causes(), never_asked(host.given))
 
 

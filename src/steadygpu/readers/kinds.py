@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Container
 
     from steadygpu.evidence.reading import Reading
     from steadygpu.evidence.text import Lines
@@ -60,19 +60,6 @@ _R = "steadygpu.readers."
 
 KINDS: tuple[Kind, ...] = (
     Kind(
-        name="nvidia-smi-xml",
-        title="all fields of every card as XML",
-        command="nvidia-smi -q -x",
-        reader=_R + "smi_xml:read_smi_xml",
-        heads=(
-            r"<\?xml[^>]*\?>\s*(?:<!DOCTYPE nvidia_smi_log|<nvidia_smi_log|$)",
-            r"\s*<!DOCTYPE nvidia_smi_log",
-            r"\s*<nvidia_smi_log",
-            r"\s*<gpu id=",
-        ),
-        gives=_GPU_DEEP,
-    ),
-    Kind(
         name="nvidia-smi-q",
         title="all fields of every card",
         command="nvidia-smi -q",
@@ -90,6 +77,19 @@ KINDS: tuple[Kind, ...] = (
         ),
         gives=_GPU_DEEP,
         files=("*nvidia-smi*q*",),
+    ),
+    Kind(
+        name="nvidia-smi-xml",
+        title="all fields of every card as XML",
+        command="nvidia-smi -q -x",
+        reader=_R + "smi_xml:read_smi_xml",
+        heads=(
+            r"<\?xml[^>]*\?>\s*(?:<!DOCTYPE nvidia_smi_log|<nvidia_smi_log|$)",
+            r"\s*<!DOCTYPE nvidia_smi_log",
+            r"\s*<nvidia_smi_log",
+            r"\s*<gpu id=",
+        ),
+        gives=_GPU_DEEP,
     ),
     Kind(
         name="nvidia-smi",
@@ -297,6 +297,11 @@ def combined() -> "re.Pattern[str]":
     return re.compile("|".join(rows))
 
 
-def ask_for(record: str) -> str | None:
-    """Return the cheapest command that shows records of this class, or None where none does."""
-    return next((kind.command for kind in KINDS if record in kind.gives and kind.command), None)
+def ask_for(record: str, given: "Container[str]" = ()) -> str | None:
+    """Return the command to run for records of this class: the first whose output is not in `given`.
+
+    None where no other text holds them.
+    """
+    return next(
+        (k.command for k in KINDS if record in k.gives and k.command and k.name not in given), None
+    )

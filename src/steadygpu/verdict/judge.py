@@ -78,15 +78,17 @@ def _judge_one(rule: Rule, desk: Desk, ask: Ask) -> Verdict:
     if not rule.about() & desk.evidence.given:
         return Verdict(rule=rule, outcome="not asked")
     try:
-        seen = [_checked(rule, one) for call in _calls(rule, desk, ask) for one in call]
+        seen = [_checked(rule, one, ask) for call in _calls(rule, desk, ask) for one in call]
     except Exception as error:  # noqa: BLE001 - reported as broken, see CONVENTIONS.md, Errors
         return Verdict(rule=rule, outcome="broken", error=f"{type(error).__name__}: {error}")
     folded = _fold(seen)
     return Verdict(rule=rule, outcome=_outcome(folded), seen=folded)
 
 
-def _checked(rule: Rule, seen: Seen) -> Seen:
+def _checked(rule: Rule, seen: Seen, ask: Ask) -> Seen:
     """Return what was seen; raises ValueError where a finding raises the rule's defaults."""
+    if isinstance(seen, Unclear) and seen.ask is None and seen.record is not None:
+        return replace(seen, ask=ask(seen.record))
     if isinstance(seen, Finding):
         if not seen.sources:
             raise ValueError("a finding without a source")

@@ -73,11 +73,15 @@ class NotHere:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unclear:
-    """The evidence cannot tell. `ask` is what to run or paste to close it."""
+    """The evidence cannot tell. `ask` is what to run or paste to close it.
+
+    Where only the record is known that would tell, `record` is its class, and the judge finds the command.
+    """
 
     subject: DeviceRef
     why: str
     ask: str | None = None
+    record: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,7 +218,9 @@ def lacking(record: Fact, *fields: str) -> NotHere | Unclear | None:
         why = next((a for a in record.absent if a.field == field), None)
         words = field.replace("_", " ")
         if why is None:
-            return Unclear(subject=record.device, why=f"{words} was not printed")
+            return Unclear(
+                subject=record.device, why=f"{words} was not printed", record=type(record).__name__
+            )
         if why.reason == "not_supported":
             return NotHere(
                 subject=record.device, because=f"{words} is not supported", source=why.source
@@ -223,7 +229,8 @@ def lacking(record: Fact, *fields: str) -> NotHere | Unclear | None:
             "not_permitted": "needs more rights", "error": "reads as an error", "cut": "was cut off",
             "disagree": "differs between two texts of one moment", "not_printed": "was not printed",
         }[why.reason]  # fmt: skip
-        return Unclear(subject=record.device, why=f"{words} {said}", ask=why.ask)
+        by = type(record).__name__ if why.reason in ("not_printed", "cut") else None
+        return Unclear(subject=record.device, why=f"{words} {said}", ask=why.ask, record=by)
     return None
 
 
