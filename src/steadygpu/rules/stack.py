@@ -110,10 +110,10 @@ def driver_library_mismatch(
     subject = _host(messages, events, versions, listings)
     found = _mismatch(messages, events, versions)
     listing = _answers(listings)
-    parts = [v for v in versions if v.part in ("module", "library") and v.vendor == "nvidia"]
+    unread = any(v.version is None and v.cuda_max is None for v in versions)
     if found is not None:
         yield Finding(subject=subject, says=found[0], sources=found[1])
-    elif listing is not None and all(v.version for v in parts):
+    elif listing is not None and not unread:
         yield _answered(listing, subject)
     else:
         why = "no text shows the library at work or both versions"

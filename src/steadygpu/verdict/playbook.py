@@ -198,13 +198,16 @@ def _counted(by: dict[str, list[Fact]]) -> bool:
 
 
 def _versions_agree(by: dict[str, list[Fact]]) -> bool:
+    """Say whether module and library are of one version. A library of another one lists no cards."""
     versions = {
         getattr(f, "part", ""): version
         for f in by.get("DriverVersion", ())
         if (version := getattr(f, "version", None))
     }
     library = versions.get("library") or versions.get("tool")
-    return bool(library) and versions.get("module") == library
+    listed = any(getattr(f, "tool", "").startswith("nvidia-smi") for f in by.get("CardListing", ()))
+    module = versions.get("module")
+    return module is not None and (module == library if library else listed)
 
 
 def _health(found: Sequence[Ruled], core: dict[str, bool]) -> str:
