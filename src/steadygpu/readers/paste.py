@@ -23,6 +23,9 @@ _PROMPT = re.compile(
     r"|\[[\w.-]{1,64}@(?P<host2>[\w.-]{1,64}) [^\]]{0,200}\][$#]"
     r"|[$#]|PS [A-Z]:[^>]{0,200}>)(?:\s+(?P<command>\S.*))?$"
 )
+_BARE_COMMAND = re.compile(
+    r"(?:sudo )?(?:nvidia-smi|dmesg|journalctl|lspci|iostat|lscpu|numactl|lsmod|uname|date|cat /\S+)(?: [\w ./,=-]{1,200})?\s*$"
+)
 _FILTER = re.compile(r"\|\s*(?:\w*grep|head|tail|awk|sed|cut)\b")
 _HOST_PREFIX = re.compile(r"(?P<host>[A-Za-z0-9][A-Za-z0-9._-]{0,62}): ?(?P<rest>.*)$")
 _TIME_PREFIX = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3,9}Z (?:std(?:out|err) [FP] )?")
@@ -145,7 +148,7 @@ def _read_lines(text: Text, lines: Lines) -> list[Read]:
         else:
             found = _heads().match(_head_line(lines, at)) if clean[at].strip() else None
         if found is None:
-            if not prompt and clean[at].strip("\0 \t"):
+            if not prompt and clean[at].strip("\0 \t") and not _BARE_COMMAND.match(clean[at]):
                 unknown.append(at)
             at += 1
             continue

@@ -19,7 +19,7 @@ from steadygpu.verdict.rule import (
     rule,
 )
 
-FULL = 0.95  # our choice: the rest is less than one step of the usual allocators needs
+FULL = 0.97  # our choice: servers that fill a card on purpose (vLLM, JAX) leave more than this free
 HELD = GIB  # our choice: a driver alone holds less than this
 ALIKE = 0.05  # our choice: copies of one model differ by their cached blocks only
 

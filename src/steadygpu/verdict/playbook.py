@@ -229,7 +229,10 @@ def _kind_of(one: Ruled) -> str | None:
 def _bottleneck(found: Sequence[Ruled], evidence: HostEvidence) -> Bottleneck:
     stages = list(Stage)
     roots = [one for one in found if one.caused_by is None and _kind_of(one)]
-    loud = [one for one in roots if one.severity != "info"] or roots
+    # What is only good to know about a fault, a setting or a limit sets no pace; load may.
+    loud = [one for one in roots if one.severity != "info"] or [
+        one for one in roots if one.rule.stage is Stage.BUSY
+    ]
     if not loud:
         return Bottleneck(kind="undecided", confidence="low", ask=_next(evidence))
     first = min(
