@@ -66,4 +66,5 @@ def _latest(facts: Sequence[Fact]) -> Moment:
     known = [f.at for f in facts if f.at.wall is not None]
     # A text that names only its day says less than one that names the second.
     known = [at for at in known if at.error_s < DAY_ONLY_S] or known
+    known = [at for at in known if at.year_known] or known
     return max(known, key=lambda at: at.wall or 0.0, default=UNKNOWN)

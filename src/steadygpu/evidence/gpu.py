@@ -165,7 +165,8 @@ class GpuClockReasons:
     """Why the clocks are what they are: True is active.
 
     The driver calls them clocks throttle reasons (before 535) or clocks event reasons. `hw_slowdown`
-    is the parent of `hw_thermal` and `hw_power_brake`.
+    is the parent of `hw_thermal` and `hw_power_brake`. `thermal` is what dmon prints: heat lowered the
+    clocks, by hardware or driver.
     """
 
     nature: ClassVar[Nature] = "gauge"
@@ -181,6 +182,7 @@ class GpuClockReasons:
     hw_power_brake: bool | None = None
     sync_boost: bool | None = None
     sw_thermal: bool | None = None
+    thermal: bool | None = None
     display_clock: bool | None = None
     absent: tuple[Absent, ...] = ()
     sources: tuple[Source, ...]

@@ -9,7 +9,8 @@ class Moment:
 
     `wall` is seconds since 1970. Without a zone in the text it is the local time read as if it were
     UTC, and `zone_known` is False: such times order among themselves on one host only. `boot_id`
-    names the boot; `boot_s` is seconds since it. `error_s` is half the width of the interval in
+    names the boot; `boot_s` is seconds since it. Where the text prints no year, `wall` lies in a year that
+    means nothing and `year_known` is False: such times order among themselves only. `error_s` is half the width of the interval in
     which the moment lies.
     """
 
@@ -18,6 +19,7 @@ class Moment:
     boot_s: float | None = None
     error_s: float = 0.0
     zone_known: bool = False
+    year_known: bool = True
 
 
 UNKNOWN = Moment()
@@ -32,7 +34,7 @@ def before(left: Moment, right: Moment) -> bool | None:
         assert left.boot_s is not None
         assert right.boot_s is not None
         return _ordered(left.boot_s, right.boot_s, 0.0)
-    if left.wall is None or right.wall is None or left.zone_known != right.zone_known:
+    if left.wall is None or right.wall is None or _calendar(left) != _calendar(right):
         return None
     return _ordered(left.wall, right.wall, left.error_s + right.error_s)
 
@@ -43,7 +45,7 @@ def seconds_between(left: Moment, right: Moment) -> float | None:
         assert left.boot_s is not None
         assert right.boot_s is not None
         return right.boot_s - left.boot_s
-    if left.wall is None or right.wall is None or left.zone_known != right.zone_known:
+    if left.wall is None or right.wall is None or _calendar(left) != _calendar(right):
         return None
     return right.wall - left.wall
 
@@ -52,6 +54,10 @@ def may_be_within(left: Moment, right: Moment, span_s: float) -> bool:
     """Return whether the two may lie within `span_s` seconds, as far as their errors allow; True where unknown."""
     apart = seconds_between(left, right)
     return apart is None or abs(apart) <= span_s + left.error_s + right.error_s
+
+
+def _calendar(moment: Moment) -> tuple[bool, bool]:
+    return moment.zone_known, moment.year_known
 
 
 def _ordered(left: float, right: float, error: float) -> bool | None:

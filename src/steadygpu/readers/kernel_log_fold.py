@@ -60,12 +60,13 @@ class Host:
 
     def moment(self, stamp: Stamp, boot_id: str) -> Moment:
         """Return when the line was written; without any time it is UNKNOWN."""
-        wall = stamp.wall
+        wall, year_known = stamp.wall, True
         if wall is not None and _yearless(wall, stamp.zone_known):
             if self.yearless is not None and wall < self.yearless - 180 * 86400:
                 self.rollovers += 1
             self.yearless = wall
             wall += self.rollovers * _LEAP_YEAR
+            year_known = False
         elif wall is not None and wall > 1e9:
             self.learn_year(wall)
         if wall is None and stamp.boot_s is None:
@@ -76,6 +77,7 @@ class Host:
             boot_s=stamp.boot_s,
             error_s=stamp.error_s,
             zone_known=stamp.zone_known,
+            year_known=year_known,
         )
 
     def learn_year(self, wall: float) -> None:
@@ -86,12 +88,12 @@ class Host:
     def dated(self, at: Moment, year: int | None) -> Moment:
         """Return `at` with the year that was learnt, or as it is where none was."""
         year = self.first_year if self.first_year is not None else year
-        if at.wall is None or year is None or not _yearless(at.wall, at.zone_known):
+        if at.wall is None or year is None or at.year_known:
             return at
         turns, rest = divmod(at.wall - _BASE, _LEAP_YEAR)
         parts = time.gmtime(_BASE + rest)
         wall = timegm((year + int(turns), *parts[1:6])) + rest % 1
-        return replace(at, wall=wall)
+        return replace(at, wall=wall, year_known=True)
 
 
 def _yearless(wall: float, zone_known: bool) -> bool:

@@ -161,6 +161,7 @@ KINDS: tuple[Kind, ...] = (
         heads=(r"#\s*(?:Date[\s,]+Time[\s,]+|Time[\s,]+)?gpu[\s,]+(?!.*\bpid\b)[a-z]",),
         gives=(
             "GpuLoad", "GpuPower", "GpuTemperature", "GpuClock", "EccCounters", "GpuMemory", "GpuErrorCells",
+            "GpuClockReasons", "PcieLink",
         ),
     ),
     Kind(

@@ -15,6 +15,7 @@ from steadygpu.evidence.device import DeviceRef
 from steadygpu.evidence.ecc import EccCounters
 from steadygpu.evidence.gpu import (
     GpuClock,
+    GpuClockReasons,
     GpuErrorCells,
     GpuLoad,
     GpuMemory,
@@ -22,11 +23,12 @@ from steadygpu.evidence.gpu import (
     GpuProcess,
     GpuTemperature,
 )
+from steadygpu.evidence.link import PcieLink
 from steadygpu.evidence.moment import UNKNOWN, Moment
 from steadygpu.evidence.reading import Fact, Reading
 from steadygpu.evidence.source import Gap
 from steadygpu.evidence.text import Lines
-from steadygpu.evidence.units import MIB
+from steadygpu.evidence.units import MB, MIB
 from steadygpu.readers.smi_word import Draft, moment_at, number_of, reason_of
 
 _LONGEST = 1000
@@ -246,6 +248,15 @@ def _card_facts(lines: Lines, rows: list[_Row], ref: DeviceRef) -> list[Fact]:
     ecc.fold("uncorrected", "dbecc", _last, round)
     ecc.values["scope"] = "aggregate"  # nvidia-smi(1), dmon: "aggregated" error counts
     out += ecc.record(EccCounters, ref, moment)
+    reasons = _Fold(lines, rows)
+    reasons.fold("sw_power_cap", "pviol", max, bool)
+    reasons.fold("thermal", "tviol", max, bool)
+    out += reasons.record(GpuClockReasons, ref, moment)
+    link = _Fold(lines, rows)
+    link.fold("rx_bytes_per_s", "rxpci", _mean, lambda value: value * MB)
+    link.fold("tx_bytes_per_s", "txpci", _mean, lambda value: value * MB)
+    link.fold("replays", "pci", _last, round)
+    out += link.record(PcieLink, ref, moment)
     out += _error_cells(lines, rows, ref)
     return out
 

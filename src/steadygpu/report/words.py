@@ -76,7 +76,11 @@ def place(source: Source) -> str:
 
 
 def iso(moment: Moment) -> str | None:
-    """Return the wall time in ISO 8601, with Z only where the zone is known; None without one."""
+    """Return the wall time in ISO 8601, with Z only where the zone is known; None without one or without a year."""
+    return _iso(moment) if moment.year_known else None
+
+
+def _iso(moment: Moment) -> str | None:
     if moment.wall is None:
         return None
     try:
@@ -91,9 +95,11 @@ def iso(moment: Moment) -> str | None:
 
 def moment_words(moment: Moment) -> str | None:
     """Return the wall time, else the seconds since boot, else None."""
-    text = iso(moment)
+    text = _iso(moment)
     if text is None and moment.boot_s is not None:
         return f"{moment.boot_s:.6f}".rstrip("0").rstrip(".") + " s after boot"
+    if text is not None and not moment.year_known:
+        return f"{text[5:]} (year and zone unknown)"
     if text is not None and not moment.zone_known:
         return f"{text} (zone unknown)"
     return text

@@ -174,9 +174,11 @@ def sw_thermal(reasons: One[GpuClockReasons], heat: Maybe[GpuTemperature]) -> It
 
     A pass has sources, and so rules throttling out, only where nothing else holds a working card.
     """
-    if said := lacking(reasons, "sw_thermal"):
+    active = reasons.sw_thermal or reasons.thermal
+    named = "SW thermal slowdown" if reasons.sw_thermal else "a thermal violation"
+    if reasons.thermal is None and (said := lacking(reasons, "sw_thermal")):
         yield said
-    elif not reasons.sw_thermal:
+    elif not active:
         states = [getattr(reasons, name) for name in HOLDS]
         if all(state is False for state in states):
             yield Fine(
@@ -187,12 +189,12 @@ def sw_thermal(reasons: One[GpuClockReasons], heat: Maybe[GpuTemperature]) -> It
             yield Fine(subject=reasons.device)
     elif heat is not None and (hot := _hot(heat)):
         yield Finding(
-            subject=reasons.device, says=f"SW thermal slowdown is active at {hot[0]}",
-            sources=(*cite(reasons, "sw_thermal"), *cite(heat, *hot[1])),
+            subject=reasons.device, says=f"{named} is active at {hot[0]}",
+            sources=(*cite(reasons, "sw_thermal", "thermal"), *cite(heat, *hot[1])),
             first=reasons.at, last=reasons.at,
         )  # fmt: skip
     elif heat is not None and heat.gpu_c is not None:
-        why = f"SW thermal slowdown is printed as active, but {heat.gpu_c} C does not explain it"
+        why = f"{named} is printed as active, but {heat.gpu_c} C does not explain it"
         yield Unclear(subject=reasons.device, why=why, ask=SHOW)
     else:
         yield missing(heat, reasons, "temperature", "gpu_c")
