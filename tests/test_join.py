@@ -186,3 +186,10 @@ def test_two_boots_in_one_log_are_two_boots() -> None:
     (host,) = evidence({"dmesg": log})
     boots = {f.at.boot_id for f in host.facts if type(f).__name__ in ("AerEvent", "XidEvent")}
     assert len(boots) == 2
+
+
+def test_two_listings_of_one_moment_that_differ_both_stay_and_break_nothing() -> None:
+    texts: dict[str, str | bytes] = {"a.txt": q(card(0), card(1)), "b.txt": q(card(0))}
+    (host,) = evidence(texts)
+    assert sorted(f.listed for f in host.facts if type(f).__name__ == "CardListing") == [1, 2]
+    assert not report(texts).hosts[0].broken

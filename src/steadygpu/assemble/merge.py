@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import fields, replace
+from dataclasses import MISSING, fields, replace
 from functools import cache
 from typing import Any
 
@@ -18,6 +18,11 @@ Numbered = tuple[int, Fact]
 @cache
 def _own_fields(record: type[Any]) -> tuple[str, ...]:
     return tuple(f.name for f in fields(record) if f.name not in _FRAME)
+
+
+@cache
+def _required(record: type[Any]) -> tuple[str, ...]:
+    return tuple(f.name for f in fields(record) if f.name not in _FRAME and f.default is MISSING)
 
 
 def _key(fact: Fact) -> tuple[Any, ...]:
@@ -54,7 +59,8 @@ def merge(facts: Iterable[Numbered]) -> list[Fact]:
     out = []
     for group in groups.values():
         group.sort(key=_order)
-        out.append(group[0] if len(group) == 1 else _merged(group))
+        one = len(group) == 1 or _contradicted(group)
+        out += group if one else [_merged(group)]
     out.sort(key=lambda f: (type(f).__name__, _order(f)))
     return out
 
@@ -80,6 +86,13 @@ def _instant(at: Moment, number: int, fact: Fact) -> tuple[Any, ...]:
         "line",
         fact.sources[0].quote if fact.sources else "",
         fact.sources[0].first if fact.sources else 0,
+    )
+
+
+def _contradicted(group: list[Fact]) -> bool:
+    """Return whether a field that a record cannot do without differs: then both records stay."""
+    return type(group[0]).nature != "event" and any(
+        len({getattr(fact, name) for fact in group}) > 1 for name in _required(type(group[0]))
     )
 
 

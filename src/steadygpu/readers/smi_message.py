@@ -9,6 +9,7 @@ import re
 from steadygpu.evidence.device import DeviceRef, host_ref, normal_bdf
 from steadygpu.evidence.driver import ToolMessage
 from steadygpu.evidence.reading import Fact, Reading
+from steadygpu.evidence.source import Gap
 from steadygpu.evidence.text import Lines
 
 _LIBRARY = re.compile(r"NVML library version: (?P<version>\d{1,5}(?:\.\d{1,5}){0,3})\s*$")
@@ -45,10 +46,19 @@ _MEANINGS = (
     (re.compile(r"Insufficient Resources", re.IGNORECASE), "insufficient_resources"),
 )
 
+_ASKS = {
+    "command_missing": (
+        "nvidia-smi was not found",
+        "lspci -nn | grep -i nvidia; ls /usr/bin/nvidia-smi",
+    ),
+    "not_permitted": ("the tool was not allowed to read", "sudo nvidia-smi"),
+}
+
 
 def read_smi_message(lines: Lines) -> Reading:
     """Return one message for each sentence. A version line without its sentence is one by itself."""
     facts: list[Fact] = []
+    gaps: list[Gap] = []
     at = read_to = 0
     while at < len(lines):
         if not lines.clean[at].strip():
@@ -60,7 +70,10 @@ def read_smi_message(lines: Lines) -> Reading:
         fact, at = found
         read_to = at
         facts.append(fact)
-    return Reading(facts=tuple(facts), read_to=read_to)
+        if fact.meaning in _ASKS:
+            why, ask = _ASKS[fact.meaning]
+            gaps.append(Gap(where=fact.sources[0], why=why, ask=ask))
+    return Reading(facts=tuple(facts), gaps=tuple(gaps), read_to=read_to)
 
 
 def _message(lines: Lines, at: int) -> tuple[ToolMessage, int] | None:

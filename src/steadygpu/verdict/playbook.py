@@ -26,7 +26,7 @@ from steadygpu.verdict.rule import (
     Unclear,
     Verdict,
 )
-from steadygpu.verdict.unevaluated import from_gap
+from steadygpu.verdict.unevaluated import from_gaps
 
 AWAY = (
     "drain",
@@ -70,9 +70,8 @@ def answer_host(
         for seen in verdict.seen
         if isinstance(seen, Finding)
     ]
-    found += [
-        _ruled(evidence, *from_gap(gap)) for gap in evidence.gaps if gap.ask and gap.where.quote
-    ]
+    if (unread := from_gaps(evidence.gaps)) is not None:
+        found.append(_ruled(evidence, *unread))
     found = list({one.key: one for one in reversed(found)}.values())[::-1]
     folded, incidents = fold(found, causes, _parents(evidence))
     ordered = _ordered(folded)
