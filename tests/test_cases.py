@@ -121,3 +121,18 @@ def test_names_and_order_of_files_change_nothing(case: Path) -> None:
         pytest.skip("folders name hosts")
     renamed = {f"x{i}.log": body for i, (_, body) in enumerate(reversed(texts.items()))}
     assert found(report(renamed)) == found(report(texts))
+
+
+MANY = [c for c in FOLDERS if len(list(c.glob("*.txt"))) > 1 and not any(c.glob("*/"))]
+
+
+@pytest.mark.parametrize("case", MANY, ids=[f"{c.parent.name}/{c.name}" for c in MANY])
+def test_one_file_with_all_texts_gives_the_same(case: Path) -> None:
+    from pipeline import found
+
+    texts = folder(case)
+    bodies = [body.rstrip(b"\n") for body in texts.values() if isinstance(body, bytes)]
+    together = b"\n\n".join(bodies) + b"\n"
+    assert found(report({"all.txt": together})) == found(report(texts))
+    backwards = b"\n\n".join(reversed(bodies)) + b"\n"
+    assert found(report({"all.txt": backwards})) == found(report(texts))
