@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-system system-deps test-all clean
+.PHONY: docs demo test test-system system-deps test-all clean
 
 # A virtual environment of our own: safe where the system Python refuses installs (PEP 668).
 $(READY): pyproject.toml constraints.txt
@@ -15,6 +15,10 @@ $(READY): pyproject.toml constraints.txt
 
 demo: $(READY)
 	@$(BIN)/steadygpu diagnose examples/starved-host --fail-on never
+
+# Pages of docs/rules, made from the rules.
+docs: $(READY)
+	@$(BIN)/python docs/generate.py
 
 test: $(READY)
 	$(BIN)/ruff format --check --quiet .

@@ -1,0 +1,229 @@
+"""Rules on the link of a card, branch by branch."""
+
+from typing import Any
+
+import pytest
+
+from steadygpu.evidence.device import DeviceRef
+from steadygpu.evidence.gpu import GpuLoad
+from steadygpu.evidence.link import PciDevice, PcieLink
+from steadygpu.evidence.moment import Moment
+from steadygpu.evidence.source import Absent, Source
+from steadygpu.rules import pcie
+from steadygpu.verdict.rule import Finding, Fine, NotHere, Rule, Seen, Unclear
+
+CARD = DeviceRef(kind="card", bdf="0000:41:00.0")
+PORT = DeviceRef(kind="port", bdf="0000:40:01.0")
+NOW = Moment(wall=1000.0)
+
+
+def make(cls: type[Any], device: DeviceRef = CARD, **fields: Any) -> Any:
+    proof = (Source(name=f"{device.kind} {cls.__name__}.txt", quote="a line"),)
+    return cls(device=device, sources=proof, **fields)
+
+
+def link(device: DeviceRef = CARD, **fields: Any) -> Any:
+    whole = {"width": 16, "max_width": 16, "speed_gts": 32.0, "max_speed_gts": 32.0, "at": NOW}
+    return make(PcieLink, device, **{**whole, **fields})
+
+
+def device(ref: DeviceRef, **fields: Any) -> Any:
+    return make(PciDevice, ref, **{"role": ref.kind, **fields})
+
+
+BUSY, IDLE = make(GpuLoad, busy_ratio=0.9), make(GpuLoad, busy_ratio=0.0)
+UNREAD = make(GpuLoad)
+BELOW = (device(PORT), device(CARD, parent=PORT.bdf))
+HIDDEN = (device(PORT), device(CARD))
+NOT_PERMITTED = tuple(
+    Absent(field=f, reason="not_permitted", ask="sudo lspci -vvnn")
+    for f in ("width", "max_width", "speed_gts", "max_speed_gts")
+)
+
+
+def one(rule: Rule, *records: Any) -> Seen:
+    (seen,) = rule.check(*records)
+    return seen
+
+
+def width(own: Any, port: Any = None, devices: Any = ()) -> Seen:
+    return one(pcie.pcie_width_low, own, (own, *([port] if port else [])), devices)
+
+
+def speed(own: Any, load: Any = BUSY, port: Any = None, devices: Any = ()) -> Seen:
+    links = (own, *([port] if port else []))
+    return one(pcie.pcie_speed_low_under_load, own, load, links, devices)
+
+
+def slot(own: Any, port: Any = None, devices: Any = BELOW) -> Seen:
+    return one(pcie.pcie_limited_by_slot, own, (own, *([port] if port else [])), devices)
+
+
+def found(seen: Seen) -> Finding:
+    assert isinstance(seen, Finding)
+    assert seen.sources
+    assert seen.subject == CARD
+    return seen
+
+
+def weight(rule: Rule, finding: Finding) -> tuple[str, str]:
+    return finding.severity or rule.severity, finding.action or rule.action
+
+
+def cited(finding: Finding) -> set[str]:
+    return {s.name.removesuffix(".txt") for s in finding.sources}
+
+
+def test_lost_lanes_count_at_any_load() -> None:
+    seen = found(width(link(width=1)))
+    assert weight(pcie.pcie_width_low, seen) == ("warning", "fix-feed")
+    assert "x1 where x16" in seen.says
+    assert seen.first == seen.last == NOW
+    assert isinstance(width(link()), Fine)
+    assert isinstance(width(link(width=0)), NotHere)
+
+
+def test_the_narrower_end_is_what_a_link_can_have() -> None:
+    narrow = link(PORT, max_width=8)
+    assert isinstance(width(link(width=8), narrow, BELOW), Fine)
+    seen = found(width(link(width=4), narrow, BELOW))
+    assert "x8 is expected (port above)" in seen.says
+    assert cited(seen) == {"card PcieLink", "port PcieLink"}
+    wide = found(width(link(width=8), link(PORT), BELOW))
+    assert "x16 is expected (card)" in wide.says
+    assert cited(wide) == {"card PcieLink", "port PcieLink"}
+
+
+def test_a_port_that_is_not_read_or_not_known_leaves_the_width_open() -> None:
+    assert isinstance(width(link(width=8), link(PORT, max_width=None), BELOW), Unclear)
+    assert isinstance(width(link(width=8), devices=HIDDEN), Unclear)
+    assert isinstance(width(link(), devices=HIDDEN), Fine)
+    assert found(width(link(width=8), devices=(device(CARD),)))
+    assert found(width(link(width=8), link(PORT, max_width=8), ()))
+
+
+def test_a_link_that_may_not_be_read_says_what_to_run() -> None:
+    dark = make(PcieLink, absent=NOT_PERMITTED)
+    for seen in (width(dark), speed(dark), one(pcie.pcie_speed_idle, dark, IDLE)):
+        assert isinstance(seen, Unclear)
+        assert seen.ask == "sudo lspci -vvnn"
+    dark_below = slot(dark, link(PORT))
+    assert isinstance(dark_below, Unclear)
+    assert dark_below.ask == "sudo lspci -vvnn"
+
+
+def test_links_of_other_devices_are_not_judged() -> None:
+    port = link(PORT, width=1, speed_gts=2.5, replays=0)
+    later = link(PORT, replays=900, at=Moment(wall=1060.0))
+    for seen in (
+        width(port),
+        speed(port),
+        one(pcie.pcie_speed_idle, port, None),
+        slot(port),
+        one(pcie.link_errors, (port, later)),
+    ):
+        assert isinstance(seen, NotHere)
+
+
+def test_low_speed_is_a_finding_of_a_busy_card_only() -> None:
+    slow = link(speed_gts=2.5)
+    seen = found(speed(slow))
+    assert weight(pcie.pcie_speed_low_under_load, seen) == ("warning", "fix-feed")
+    assert "2.5 GT/s while 90% busy, 32 expected" in seen.says
+    assert cited(seen) == {"card PcieLink", "card GpuLoad"}
+    assert seen.first == seen.last == NOW
+    for load in (IDLE, UNREAD, None):
+        unclear = speed(slow, load)
+        assert isinstance(unclear, Unclear)
+        assert "nvidia-smi" in (unclear.ask or "")
+    assert isinstance(speed(link(), IDLE), Fine)
+
+
+def test_the_slower_end_is_what_a_link_can_reach() -> None:
+    old = link(PORT, max_speed_gts=8.0)
+    assert isinstance(speed(link(speed_gts=8.0), BUSY, old, BELOW), Fine)
+    seen = found(speed(link(speed_gts=5.0), BUSY, old, BELOW))
+    assert "8 expected (port above)" in seen.says
+    assert cited(seen) == {"card PcieLink", "port PcieLink", "card GpuLoad"}
+    unread = link(PORT, max_speed_gts=None)
+    assert isinstance(speed(link(speed_gts=5.0), BUSY, unread, BELOW), Unclear)
+    assert isinstance(speed(link(speed_gts=5.0), devices=HIDDEN), Unclear)
+
+
+def test_low_speed_of_an_idle_card_is_no_fault() -> None:
+    rule, slow = pcie.pcie_speed_idle, link(speed_gts=2.5)
+    seen = found(one(rule, slow, IDLE))
+    assert weight(rule, seen) == ("info", "none")
+    assert "2.5 of 32 GT/s" in seen.says
+    assert cited(seen) == {"card PcieLink", "card GpuLoad"}
+    assert isinstance(one(rule, slow, BUSY), Fine)
+    assert isinstance(one(rule, link(), IDLE), Fine)
+    for load in (UNREAD, None):
+        assert isinstance(one(rule, slow, load), Unclear)
+
+
+def test_exactly_one_rule_speaks_of_a_slow_link() -> None:
+    for load in (BUSY, IDLE):
+        slow = link(speed_gts=2.5)
+        both = (speed(slow, load), one(pcie.pcie_speed_idle, slow, load))
+        assert sum(isinstance(seen, Finding) for seen in both) == 1
+
+
+@pytest.mark.parametrize(
+    ("port", "words", "others"),
+    [
+        ({"max_width": 8}, "port x8, card x16", "GT/s"),
+        ({"max_speed_gts": 8.0}, "port 8, card 32 GT/s", "x16"),
+        ({"max_width": 4, "max_speed_gts": 8.0}, "port x4, card x16; port 8, card 32 GT/s", "?"),
+    ],
+)
+def test_a_slot_that_is_less_than_the_card(port: Any, words: str, others: str) -> None:
+    seen = found(slot(link(), link(PORT, **port)))
+    assert weight(pcie.pcie_limited_by_slot, seen) == ("info", "none")
+    assert words in seen.says
+    assert others not in seen.says
+    assert cited(seen) == {"card PcieLink", "port PcieLink"}
+
+
+def test_a_slot_needs_both_ends_to_be_read() -> None:
+    assert isinstance(slot(link(), link(PORT)), Fine)
+    assert isinstance(slot(link(max_width=8), link(PORT)), Fine)
+    for port, devices in (
+        (None, BELOW),
+        (link(PORT, max_width=8), HIDDEN),
+        (link(PORT, max_width=8), ()),
+        (link(PORT, max_width=8, max_speed_gts=None), BELOW),
+    ):
+        seen = slot(link(), port, devices)
+        assert isinstance(seen, Unclear)
+        assert seen.subject == CARD
+        assert "lspci" in (seen.ask or "")
+    assert isinstance(slot(link(max_width=None), link(PORT)), Unclear)
+
+
+def replays(*counts: int | None, apart_s: float = 60.0) -> Seen:
+    links = tuple(
+        link(replays=n, at=Moment(wall=1000.0 + i * apart_s)) for i, n in enumerate(counts)
+    )
+    return one(pcie.link_errors, links)
+
+
+def test_replays_count_by_their_rate_and_are_a_warning_only() -> None:
+    seen = found(replays(100, None, 140, apart_s=60.0))
+    assert weight(pcie.link_errors, seen) == ("warning", "watch")
+    assert seen.count == 40
+    assert "40 replays in 2.0 minutes" in seen.says
+    assert (seen.first, seen.last) == (NOW, Moment(wall=1120.0))
+    assert isinstance(replays(100, 108), Fine)
+    assert found(replays(100, 109)).count == 9
+    assert isinstance(replays(0, 400, apart_s=3600.0), Fine)
+    assert isinstance(replays(100, 105, apart_s=1.0), Fine)
+
+
+def test_one_count_of_replays_tells_no_rate() -> None:
+    for counts in ((90_000,), (90_000, None), (None, None)):
+        seen = replays(*counts)
+        assert isinstance(seen, Unclear)
+        assert "twice" in (seen.ask or "")
+    assert isinstance(replays(100, 3), Unclear)
+    assert not list(pcie.link_errors.check(()))
