@@ -1,5 +1,6 @@
 """Rules on PCIe error reports, branch by branch."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from steadygpu.evidence.device import DeviceRef, host_ref
@@ -39,23 +40,28 @@ NIC_TREE = (pci(PORT, "port"), pci(NIC, "nic", parent=PORT.bdf))
 LOST = make(XidEvent, CARD, code=79, at=at(204))
 
 
+def worst(seen: Iterable[Seen]) -> Seen:
+    """What decides: of one device and the host as a whole."""
+    order = (Finding, Unclear, NotHere, Fine)
+    return min(seen, key=lambda one: order.index(type(one)))
+
+
 def on_path(
     *events: Any, status: Any = (), tree: Any = (), xids: Any = (), driver: Any = (), whole: Any = 0
 ) -> Seen:
-    (seen,) = aer.aer_corrected_on_gpu_path.check(events, status, tree, xids, driver, bool(whole))
-    return seen
+    return worst(
+        aer.aer_corrected_on_gpu_path.check(events, status, tree, xids, driver, bool(whole))
+    )
 
 
 def elsewhere(*events: Any, tree: Any = (), whole: bool = False) -> Seen:
-    (seen,) = aer.aer_corrected_elsewhere.check(events, tree, (), (), whole)
-    return seen
+    return worst(aer.aer_corrected_elsewhere.check(events, tree, (), (), whole))
 
 
 def uncorrected(
     *events: Any, downs: Any = (), status: Any = (), tree: Any = (), xids: Any = (), whole: Any = 0
 ) -> Seen:
-    (seen,) = aer.aer_uncorrected.check(events, downs, status, tree, xids, (), bool(whole))
-    return seen
+    return worst(aer.aer_uncorrected.check(events, downs, status, tree, xids, (), bool(whole)))
 
 
 def found(seen: Seen) -> Finding:
@@ -259,3 +265,41 @@ def test_uncorrected_bits_kept_since_boot_are_a_warning_unless_set_by_probing() 
     assert isinstance(kept(("UnsupReq",)), Fine)
     assert isinstance(kept(()), Fine)
     assert isinstance(kept(None), Unclear)
+
+
+def test_an_error_elsewhere_does_not_make_a_cut_log_whole() -> None:
+    assert isinstance(on_path(error(NIC)), Unclear)
+    assert isinstance(elsewhere(error(CARD)), Unclear)
+    down = make(LinkDownEvent, NIC, says="Link Down")
+    assert isinstance(uncorrected(downs=(down,)), Unclear)
+
+
+def test_the_sound_function_of_a_card_shares_its_link() -> None:
+    sound = DeviceRef(kind="pci", bdf="0000:41:00.1")
+    tree = (*TREE, pci(sound, "audio", parent=PORT.bdf))
+    seen = found(on_path(error(sound), tree=tree))
+    assert seen.touches == (CARD,)
+    fatal = found(uncorrected(error(sound, "fatal"), tree=tree))
+    assert weight(aer.aer_uncorrected, fatal) == ("critical", "drain")
+
+
+def test_an_unplaced_error_does_not_hide_that_its_slot_lost_the_link() -> None:
+    event = error(PORT, "nonfatal", names=("Completion Timeout",), at=at(205))
+    down = make(LinkDownEvent, PORT, says="Link Down", at=at(206))
+    seen = found(uncorrected(event, downs=(down,), xids=(LOST,)))
+    assert weight(aer.aer_uncorrected, seen) == ("critical", "drain")
+    assert seen.touches == (CARD,)
+    assert {"AerEvent", "LinkDownEvent", "XidEvent"} == cited(seen)
+
+
+def test_the_last_moment_is_the_latest_end_not_the_last_item() -> None:
+    folded = error(CARD, names=("Bad TLP",), at=at(200), count=801, last_at=at(1000))
+    seen = found(on_path(folded, error(CARD, names=("Timeout",), at=at(500))))
+    assert (seen.first, seen.last) == (at(200), at(1000))
+
+
+def test_kept_bits_of_a_port_name_the_card_behind_it() -> None:
+    kept = make(PciErrorStatus, PORT, corrected=("RxErr",))
+    seen = found(on_path(status=(kept,), tree=TREE))
+    assert seen.touches == (CARD,)
+    assert "PciDevice" in cited(seen)

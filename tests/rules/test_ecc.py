@@ -243,3 +243,13 @@ def test_pages_that_wait_count_and_retired_ones_do_not() -> None:
     assert isinstance(one(rule, make(RetiredPages, double_bit=30, pending=False)), Fine)
     assert isinstance(one(rule, make(RetiredPages, double_bit=30)), Unclear)
     assert isinstance(one(rule, make(RetiredPages, **not_there("pending"))), NotHere)
+
+
+def test_a_card_without_ecc_under_a_driver_that_prints_parts_only_has_no_such_thing() -> None:
+    gone = not_there("sram_corrected", "sram_uncorrected", "dram_corrected", "dram_uncorrected")
+    (seen,) = ecc.ecc_uncorrectable_volatile.check((now(**gone),))
+    assert isinstance(seen, NotHere)
+    (seen,) = ecc.ecc_history.check((life(**gone),))
+    assert isinstance(seen, NotHere)
+    (seen,) = ecc.ecc_corrected_rising.check((life(**gone),))
+    assert isinstance(seen, NotHere)

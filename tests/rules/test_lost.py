@@ -245,3 +245,18 @@ def test_no_recovery_is_asked_for_by_the_new_line_or_by_both_old_ones() -> None:
     assert isinstance(asked(), Unclear)
     absent = (Absent(field="action", reason="not_supported"),)
     assert isinstance(asked(absent=absent), NotHere)
+
+
+def test_cards_of_a_guest_lie_side_by_side_on_bus_0() -> None:
+    cards = tuple(
+        pci(n, device=DeviceRef(kind="card", bdf=f"0000:00:{0x1B + n:02x}.0", index=n))
+        for n in range(4)
+    )
+    (seen,) = lost.gpu_missing.check(cards, (listing(3),), ())
+    assert isinstance(seen, Finding)
+
+
+def test_a_card_that_cannot_be_opened_before_a_reset_asks_for_one() -> None:
+    (seen,) = lost.gpu_handle_lost.check((message("reset_required", card()),))
+    assert isinstance(seen, Finding)
+    assert seen.action == "reset-gpu"

@@ -227,3 +227,10 @@ def test_one_count_of_replays_tells_no_rate() -> None:
         assert "twice" in (seen.ask or "")
     assert isinstance(replays(100, 3), Unclear)
     assert not list(pcie.link_errors.check(()))
+
+
+def test_replays_of_times_that_cannot_be_compared_give_no_rate() -> None:
+    first = link(replays=0, at=Moment(wall=1000.0))
+    last = link(replays=50, at=Moment(wall=90000.0, zone_known=True))
+    (seen,) = pcie.link_errors.check((first, last))
+    assert isinstance(seen, Unclear)

@@ -126,7 +126,7 @@ def test_a_busy_disk_needs_its_queue_and_its_waits_to_be_told_fine() -> None:
 
 
 def test_a_mean_since_boot_cannot_acquit_a_disk() -> None:
-    for rule, cards in ((storage.storage_saturated, ((),)), (storage.small_files, ())):
+    for rule, cards in ((storage.storage_saturated, ((),)), (storage.small_files, ((),))):
         reads = {"reads_per_s": 400.0, "read_bytes_per_s": 400 * 8.0 * KIB, "writes_per_s": 0.0}
         calm = one(rule, disk(busy_ratio=0.3, since_boot=True, samples=1, **reads), *cards)
         assert isinstance(calm, Unclear)
@@ -138,10 +138,10 @@ def test_partitions_and_devices_above_disks_are_not_judged() -> None:
     reads = {"reads_per_s": 400.0, "read_bytes_per_s": 1.0 * MB, "writes_per_s": 0.0}
     for label in ("dm-0", "md127", "loop3", "sr0", "zram0"):
         assert isinstance(one(storage.storage_saturated, full(label), ()), NotHere)
-        assert isinstance(one(storage.small_files, full(label, **reads)), NotHere)
+        assert isinstance(one(storage.small_files, full(label, **reads), ()), NotHere)
     part = full("sda1", partition=True, **reads)
     assert isinstance(one(storage.storage_saturated, part, ()), NotHere)
-    assert isinstance(one(storage.small_files, part), NotHere)
+    assert isinstance(one(storage.small_files, part, ()), NotHere)
     nameless = make(DiskLoad, DeviceRef(kind="disk"), busy_ratio=0.5)
     assert isinstance(one(storage.storage_saturated, nameless, ()), Fine)
 
@@ -157,7 +157,7 @@ def test_small_files_are_many_small_reads_on_a_full_disk() -> None:
             writes_per_s=writes, at=NOW,
         )  # fmt: skip
 
-    seen = found(one(rule, reads()))
+    seen = found(one(rule, reads(), ()))
     assert weight(rule, seen) == ("warning", "fix-feed")
     assert "400 reads" in seen.says
     assert "8 KiB" in seen.says
@@ -170,10 +170,10 @@ def test_small_files_are_many_small_reads_on_a_full_disk() -> None:
         reads(writes=900.0),  # writes keep it busy
         reads(rate=20_000.0),  # small, but it delivers
     ):
-        fine = one(rule, other)
+        fine = one(rule, other, ())
         assert isinstance(fine, Fine)
         assert fine.sources
-    assert isinstance(one(rule, full()), Unclear)
+    assert isinstance(one(rule, full(), ()), Unclear)
 
 
 def test_iowait_is_information_and_a_mean_since_boot_says_nothing() -> None:
@@ -186,3 +186,11 @@ def test_iowait_is_information_and_a_mean_since_boot_says_nothing() -> None:
     assert isinstance(one(rule, make(CpuLoad, host, iowait_ratio=0.3, since_boot=True)), Unclear)
     absent = (Absent(field="iowait_ratio", reason="not_printed"),)
     assert isinstance(one(rule, make(CpuLoad, host, absent=absent)), Unclear)
+
+
+def test_small_reads_beside_a_card_at_work_are_no_alarm() -> None:
+    busy = make(GpuLoad, DeviceRef(kind="card", index=0), busy_ratio=0.97, at=NOW)
+    reads = {"reads_per_s": 400.0, "read_bytes_per_s": 400 * 8.0 * KIB, "writes_per_s": 0.0}
+    seen = found(one(storage.small_files, full(at=NOW, **reads), (busy,)))
+    assert weight(storage.small_files, seen) == ("info", "none")
+    assert "97%" in seen.says

@@ -200,3 +200,21 @@ def test_cleared_channels_name_the_code_that_caused_them() -> None:
     echo = (event(45, previous=109), event(45, previous=43), event(45, previous=109))
     assert "Xid 43, 109" in found(one(rule, echo, False)).says
     assert "caused" not in found(one(rule, (event(45),), False)).says
+
+
+def test_a_lost_card_is_counted_and_spans_all_its_signs() -> None:
+    check = xid.xid79_fallen_off_bus.check
+    (seen,) = check((event(79, count=9, at=at(5), last_at=at(900)),), (), (), False)
+    assert (seen.count, seen.first, seen.last) == (9, at(5), at(900))
+    off = make(NvrmEvent, CARD, what="off_bus", at=at(6))
+    (seen,) = check((event(79, at=at(10)),), (off,), (), False)
+    assert (seen.first, seen.last) == (at(6), at(10))
+    said = make(ToolMessage, CARD, tool="nvidia-smi", meaning="gpu_lost", says="x")
+    (seen,) = check((event(79, at=at(10)),), (), (said,), False)
+    assert seen.last == at(10)
+
+
+def test_the_last_moment_is_the_latest_end_of_a_folded_event() -> None:
+    events = (event(13, at=at(200), count=801, last_at=at(1000)), event(43, at=at(500)))
+    (seen,) = xid.xid43_app_fault.check(events, False)
+    assert seen.last == at(1000)

@@ -189,3 +189,18 @@ def test_a_card_is_alone_only_where_another_one_is_shown() -> None:
         {"listed": (make(CardListing, host, tool="nvidia-smi", listed=1),)},
     ):
         assert isinstance(repeated(mine, **hidden), Unclear)
+
+
+def test_of_xid_154_the_last_word_that_was_read_counts() -> None:
+    reboot, none = event(154, recovery="reboot", at=at(1)), event(154, recovery="none", at=at(2))
+    (seen,) = other.xid_other.check((reboot, none), False)
+    assert (seen.severity, seen.action) == ("info", "none")
+    assert "after reboot" in seen.says
+    (seen,) = other.xid_other.check((reboot, event(154, at=at(2))), False)
+    assert (seen.severity, seen.action) == ("critical", "reboot")
+
+
+def test_a_repeated_fault_lasts_until_its_latest_print() -> None:
+    folded = event(13, at=at(0), count=9, last_at=at(3600))
+    (seen,) = other.xid_repeated.check((folded,), (folded, event(79, BESIDE)), (), (), (), False)
+    assert (seen.first, seen.last) == (at(0), at(3600))

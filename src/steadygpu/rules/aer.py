@@ -1,9 +1,10 @@
 """PCIe error reports: on the way to a card they speak of slot, riser or power; elsewhere they do not."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
+from steadygpu.evidence.derive import span
 from steadygpu.evidence.device import DeviceRef, host_ref
 from steadygpu.evidence.kernel_log import AerEvent, LinkDownEvent, NvrmEvent, XidEvent
 from steadygpu.evidence.link import PciDevice, PciErrorStatus
@@ -60,6 +61,9 @@ def _place(
         return Place("path")
     if device.kind in ("nic", "disk"):
         return Place("elsewhere")
+    card = next((p for p in pci if p.role == "card" and _same_slot(p.device, device)), None)
+    if card is not None:  # the sound function of a card shares its link
+        return Place("path", cite(card, "role", "class_code"), (card.device,))
     own = next((p for p in pci if p.device.bdf == device.bdf and device.bdf), None)
     if own is not None and own.role != "port":
         return Place("path" if own.role == "card" else "elsewhere", cite(own, "role", "class_code"))
@@ -75,6 +79,10 @@ def _place(
     if device.kind == "pci" and named:
         return Place("elsewhere")
     return _followed(device, event, lost)
+
+
+def _same_slot(left: DeviceRef, right: DeviceRef) -> bool:
+    return bool(left.bdf and right.bdf) and str(left.bdf)[:-1] == str(right.bdf)[:-1]
 
 
 def _followed(
@@ -123,7 +131,7 @@ def _finding(events: Sequence[AerEvent], place: Place, words: str) -> Finding:
     names = ", ".join(dict.fromkeys(n for e in events for n in e.names))
     count = sum(e.count for e in events)
     words = words if count > 1 else words.replace("errors", "error", 1)
-    last = events[-1]
+    first, last = span(events)
     after = (
         f"; {', '.join(t.bdf or 'a card' for t in place.touches)} lies behind it"
         if place.touches
@@ -133,8 +141,8 @@ def _finding(events: Sequence[AerEvent], place: Place, words: str) -> Finding:
         subject=events[0].device,
         says=f"{count} {words}" + (f": {names}" if names else "") + after,
         sources=tuple(dict.fromkeys((*(s for e in events for s in e.sources), *place.proof))),
-        first=events[0].at,
-        last=last.at if last.last_at == UNKNOWN else last.last_at,
+        first=first,
+        last=last,
         count=count,
         touches=place.touches,
     )
@@ -181,7 +189,8 @@ def aer_corrected_on_gpu_path(
     judged: set[DeviceRef] = set()
     for device, mine in groups.items():
         place = _place_any(mine, pci, lost)
-        judged.add(device)
+        if place.where != "elsewhere":
+            judged.add(device)
         if place.where == "path":
             yield _finding(mine, place, "corrected PCIe errors on the path to a card")
         elif place.where is None:
@@ -189,14 +198,15 @@ def aer_corrected_on_gpu_path(
         else:
             yield Fine(subject=device, because="not on the path to a card")
     for kept in status:
-        if kept.device in judged or _place(kept.device, None, pci, lost).where != "path":
+        place = _place(kept.device, None, pci, lost)
+        if kept.device in judged or place.where != "path":
             continue
         judged.add(kept.device)
-        yield _kept_corrected(kept)
+        yield _kept_corrected(kept, place)
     yield from _none(bool(judged), whole, "corrected PCIe error")
 
 
-def _kept_corrected(kept: PciErrorStatus) -> Seen:
+def _kept_corrected(kept: PciErrorStatus, place: Place) -> Seen:
     if missing := lacking(kept, "corrected"):
         return missing
     if kept.corrected:
@@ -206,9 +216,10 @@ def _kept_corrected(kept: PciErrorStatus) -> Seen:
         return Finding(
             subject=kept.device,
             says=says,
-            sources=cite(kept, "corrected"),
+            sources=(*cite(kept, "corrected"), *place.proof),
             severity="info",
             action="none",
+            touches=place.touches,
         )
     return Fine(
         subject=kept.device,
@@ -238,15 +249,17 @@ def aer_corrected_elsewhere(
     """The counterpart of the rule on the path; a port of unknown place is that rule's question."""
     groups = _by_device([e for e in events if e.severity == "corrected"])
     lost = _losses(xids, driver)
+    judged = False
     for device, mine in groups.items():
         place = _place_any(mine, pci, lost)
+        judged = judged or place.where != "path"
         if place.where == "elsewhere":
             yield _finding(mine, place, "corrected PCIe errors away from the cards")
         elif place.where is None:
             yield _unplaced(device)
         else:
             yield Fine(subject=device, because="on the path to a card")
-    yield from _none(bool(groups), whole, "corrected PCIe error")
+    yield from _none(judged, whole, "corrected PCIe error")
 
 
 @rule(
@@ -271,12 +284,18 @@ def aer_uncorrected(
     lost = _losses(xids, driver)
     judged: set[DeviceRef] = set()
     for device, mine in groups.items():
-        place = _place_any(mine, pci, lost)
+        dropped = [d for d in downs if d.device == device]
+        place = _place_any([*mine, *dropped], pci, lost)
         judged.add(device)
         gone = any(e.surprise_down for e in mine)
         found = _finding(
             mine, place, "uncorrected PCIe errors" + (", the link went away" if gone else "")
         )
+        if dropped:
+            found = replace(
+                found, says=f"{found.says}; the slot lost its link",
+                sources=tuple(dict.fromkeys((*found.sources, *(s for d in dropped for s in d.sources)))),
+            )  # fmt: skip
         if place.where == "elsewhere":
             yield _milder(found)
         elif place.where == "path" or gone:
@@ -284,13 +303,16 @@ def aer_uncorrected(
         else:
             yield _unplaced(device)
     for device in dict.fromkeys(d.device for d in downs if d.device not in judged):
-        judged.add(device)
-        yield _link_down([d for d in downs if d.device == device], pci, lost)
+        seen = _link_down([d for d in downs if d.device == device], pci, lost)
+        if not isinstance(seen, NotHere):
+            judged.add(device)
+        yield seen
     for kept in status:
-        if kept.device in judged or _place(kept.device, None, pci, lost).where != "path":
+        place = _place(kept.device, None, pci, lost)
+        if kept.device in judged or place.where != "path":
             continue
         judged.add(kept.device)
-        yield _kept_uncorrected(kept)
+        yield _kept_uncorrected(kept, place)
     yield from _none(bool(judged), whole, "uncorrected PCIe error")
 
 
@@ -307,13 +329,13 @@ def _link_down(
         return NotHere(subject=downs[0].device, because="the slot that lost its link holds no card")
     behind = ", ".join(t.bdf or "a card" for t in place.touches)
     words = ", ".join(dict.fromkeys(d.says for d in downs))
-    last = downs[-1]
+    first, last = span(downs)
     return Finding(
         subject=downs[0].device,
         says=f"the slot lost its link ({words})" + (f"; {behind} lies behind it" if behind else ""),
         sources=tuple(dict.fromkeys((*(s for d in downs for s in d.sources), *place.proof))),
-        first=downs[0].at,
-        last=last.at if last.last_at == UNKNOWN else last.last_at,
+        first=first,
+        last=last,
         count=sum(d.count for d in downs),
         touches=place.touches,
     )
@@ -326,7 +348,7 @@ def _milder(found: Finding) -> Finding:
     )  # fmt: skip
 
 
-def _kept_uncorrected(kept: PciErrorStatus) -> Seen:
+def _kept_uncorrected(kept: PciErrorStatus, place: Place) -> Seen:
     if missing := lacking(kept, "uncorrected"):
         return missing
     assert kept.uncorrected is not None
@@ -339,6 +361,6 @@ def _kept_uncorrected(kept: PciErrorStatus) -> Seen:
         )
     says = f"error bits kept since boot: {', '.join(bits)}; when they came is not known"
     return Finding(
-        subject=kept.device, says=says, sources=cite(kept, "uncorrected"),
-        severity="warning", action="watch",
+        subject=kept.device, says=says, sources=(*cite(kept, "uncorrected"), *place.proof),
+        severity="warning", action="watch", touches=place.touches,
     )  # fmt: skip

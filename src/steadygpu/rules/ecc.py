@@ -53,10 +53,15 @@ def _all_zero(counters: EccCounters, total: str) -> tuple[str, ...] | Unclear | 
     sram: tuple[tuple[str, ...], ...] = ((f"sram_{total}",),)
     if total == "uncorrected":
         sram = (*sram, ("sram_uncorrected_parity", "sram_uncorrected_secded"))
-    for fields in ((total,), *((f"dram_{total}", *parts) for parts in sram)):
+    ways = ((total,), *((f"dram_{total}", *parts) for parts in sram))
+    for fields in ways:
         if all(getattr(counters, f) == 0 for f in fields):
             return fields
-    return lacking(counters, total) or Unclear(subject=counters.device, why=f"{total} is not whole")
+    said = [lacking(counters, *fields) for fields in ways]
+    return next(
+        (one for one in said if isinstance(one, NotHere)),
+        said[0] or Unclear(subject=counters.device, why=f"{total} is not whole"),
+    )
 
 
 @rule(
@@ -163,7 +168,7 @@ def ecc_corrected_rising(counters: Trend[EccCounters]) -> Iterator[Seen]:
         return
     first, last = life[0], life[-1]
     if first.at == last.at:
-        missing = lacking(last, "corrected")
+        missing = _all_zero(last, "corrected")
         one = Unclear(subject=last.device, why="one moment cannot show a rise", ask=LATER)
         yield missing if isinstance(missing, NotHere) else one
         return

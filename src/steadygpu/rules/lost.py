@@ -95,6 +95,13 @@ def _cell_weight(cell: GpuErrorCells) -> tuple[Severity, Action]:
 def gpu_handle_lost(messages: Log[ToolMessage]) -> Iterator[Seen]:
     """The sentence names the card; a tool that is missing or may not look proves nothing."""
     lost = [m for m in messages if m.meaning in ("handle_lost", "gpu_lost")]
+    waiting = [m for m in messages if m.meaning == "reset_required"]
+    if waiting and not lost:
+        yield Finding(
+            subject=waiting[0].device, says=waiting[0].says, count=len(waiting), action="reset-gpu",
+            first=waiting[0].at, last=waiting[-1].at, sources=tuple(s for m in waiting for s in m.sources),
+        )  # fmt: skip
+        return
     if lost:
         yield Finding(
             subject=lost[0].device, says=lost[0].says, count=len(lost), first=lost[0].at,
@@ -202,9 +209,17 @@ def _cards(pci: Sequence[PciDevice]) -> list[PciDevice]:
         if p.role == "card"
         and (p.pci_id or NVIDIA).startswith(NVIDIA)
         and (p.pci_id is not None or "nvidia" in (p.vendor or p.name or "nvidia").lower())
-        and (p.device.bdf or "").endswith(":00.0")
+        and _whole_card(p.device.bdf or "")
         and p.driver in (None, "nvidia")
     ]
+
+
+def _whole_card(bdf: str) -> bool:
+    """Say whether an address is that of a card, not of a virtual function: those have other device numbers.
+
+    A guest sees its cards behind no port, side by side on bus 0.
+    """
+    return bdf.endswith(":00.0") or (bdf.endswith(".0") and ":00:" in bdf)
 
 
 def _expected(cards: Sequence[PciDevice]) -> tuple[list[PciDevice], bool]:
@@ -266,5 +281,7 @@ def gpu_recovery_action(recovery: One[GpuRecovery]) -> Iterator[Seen]:
             because="no reset is asked for",
             sources=cite(recovery, "reset_required", "drain_reset_recommended"),
         )
-    elif missing := lacking(recovery, "action"):
-        yield missing
+    else:
+        yield lacking(recovery, "action") or Unclear(
+            subject=recovery.device, why="no action was read"
+        )

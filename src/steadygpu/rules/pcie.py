@@ -274,7 +274,14 @@ def link_errors(links: Trend[PcieLink]) -> Iterator[Seen]:
             )
         return
     first, last = counted[0], counted[-1]
-    minutes = (seconds_between(first.at, last.at) or 0.0) / 60
+    apart = seconds_between(first.at, last.at)
+    if apart is None:
+        why = "the times of the two texts cannot be compared"
+        yield Unclear(
+            subject=first.device, why=why, ask="nvidia-smi -q -d PCIE, twice, a minute apart"
+        )
+        return
+    minutes = apart / 60
     rise = (last.replays or 0) - (first.replays or 0)
     says = f"{rise} replays in {minutes:.1f} minutes"
     proof = (*cite(first, "replays"), *cite(last, "replays"))

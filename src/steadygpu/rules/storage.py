@@ -111,8 +111,8 @@ def storage_saturated(disk: One[DiskLoad], cards: All[GpuLoad]) -> Iterator[Seen
     next_step="find DATASET -type f -size -128k | wc -l",
     references=("iostat(1): rareq-sz, rkB/s",),
 )
-def small_files(disk: One[DiskLoad]) -> Iterator[Seen]:
-    """The mean size is taken from the rates, so that writes do not count."""
+def small_files(disk: One[DiskLoad], cards: All[GpuLoad]) -> Iterator[Seen]:
+    """The mean size is taken from the rates, so that writes do not count. A card at work does not starve."""
     if out := _not_judged(disk):
         yield out
         return
@@ -128,11 +128,14 @@ def small_files(disk: One[DiskLoad]) -> Iterator[Seen]:
     reading = disk.reads_per_s >= max(MANY_READS, disk.writes_per_s)
     small = mean < SMALL_REQUEST and disk.read_bytes_per_s < LOW_RATE
     if disk.busy_ratio > DISK_FULL and reading and small:
+        told, sources, severity = _cards(disk, cards)
         yield Finding(
             subject=disk.device,
             says=f"{disk.busy_ratio:.0%} busy{_since(disk)} with {disk.reads_per_s:.0f} reads a second of "
-            f"{mean / KIB:.0f} KiB: {disk.read_bytes_per_s / MB:.1f} MB/s",
-            sources=cite(disk, *fields),
+            f"{mean / KIB:.0f} KiB: {disk.read_bytes_per_s / MB:.1f} MB/s; {told}",
+            sources=(*cite(disk, *fields), *sources),
+            severity="info" if severity == "info" else None,
+            action="none" if severity == "info" else None,
             first=disk.at,
             last=disk.at,
         )

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
+from steadygpu.evidence.derive import span
 from steadygpu.evidence.device import DeviceRef, host_ref
 from steadygpu.evidence.driver import DriverVersion, ToolMessage
 from steadygpu.evidence.kernel_log import NvrmEvent, XidEvent
-from steadygpu.evidence.moment import UNKNOWN
 from steadygpu.evidence.reading import Fact
 from steadygpu.evidence.source import Source
 from steadygpu.verdict.rule import (
@@ -45,13 +45,13 @@ def none_seen(device: DeviceRef, whole: bool, what: str) -> Seen:
 def seen_codes(events: Sequence[XidEvent], says: str, extra: Sequence[Source] = ()) -> Finding:
     """Return the finding of these events of one card; `extra` are further lines that prove it."""
     count = sum(e.count for e in events)
-    last = events[-1]
+    first, last = span(events)
     return Finding(
         subject=events[0].device,
         says=says + (f", {count} times" if count > 1 else ""),
         sources=tuple(dict.fromkeys((*sources_of(events), *extra))),
-        first=events[0].at,
-        last=last.at if last.last_at == UNKNOWN else last.last_at,
+        first=first,
+        last=last,
         count=count,
     )  # fmt: skip
 
@@ -121,12 +121,15 @@ def xid79_fallen_off_bus(
             if NvrmEvent in kinds
             else "the tool says that the card is lost"
         )
+        first, last = span(events)
+        times = sum(e.count for e in events if isinstance(e, XidEvent)) or len(events)
         yield Finding(
             subject=device,
             says=says,
             sources=sources_of(events),
-            first=events[0].at,
-            last=events[-1].at,
+            first=first,
+            last=last,
+            count=times,
         )
     for device in dict.fromkeys(x.device for x in xids if x.device not in lost):
         yield none_seen(device, whole, "loss of this card")

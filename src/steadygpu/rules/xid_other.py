@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from steadygpu.catalog.xid import xid_row
+from steadygpu.evidence.derive import span
 from steadygpu.evidence.device import DeviceRef
 from steadygpu.evidence.gpu import CardListing, GpuIdentity
 from steadygpu.evidence.kernel_log import XidEvent
@@ -43,13 +44,21 @@ def _weight(event: XidEvent) -> tuple[Severity, Action, str]:
     row = xid_row(event.code)
     if row is None:
         return "warning", "watch", "a code that no catalogue names"
-    if event.code == 154 and event.recovery in _RECOVERY:
-        severity, action = _RECOVERY[event.recovery]
-        return severity, action, f"the driver asks for {event.recovery.replace('_', ' ')}"
     words = f"{row.meaning.rstrip('.')}. {row.decision.rstrip('.')}"
     if row.depends_on_decode:
         return "warning", "watch", words
     return row.severity, "reboot" if row.action == "drain" else row.action, words
+
+
+def _asked(events: Sequence[XidEvent]) -> tuple[Severity, Action, str]:
+    """Return what Xid 154 asks for: the last word that was read counts, earlier ones are named."""
+    words = [e.recovery for e in events if e.recovery in _RECOVERY]
+    if not words:
+        return _weight(events[-1])
+    severity, action = _RECOVERY[words[-1]]
+    says = f"the driver asks for {words[-1].replace('_', ' ')}"
+    before = dict.fromkeys(w.replace("_", " ") for w in words if w != words[-1])
+    return severity, action, says + (f", after {', '.join(before)}" if before else "")
 
 
 @rule(
@@ -68,7 +77,9 @@ def xid_other(events: Log[XidEvent], whole: Whole) -> Iterator[Seen]:
     if not hits:
         yield none_seen(subject_of(events), whole, "other Xid")
         return
-    weights = {e.code: _weight(e) for e in hits}
+    weights = {e.code: _weight(e) for e in hits if e.code != 154}
+    if asked := [e for e in hits if e.code == 154]:
+        weights[154] = _asked(asked)
     ordered = sorted(
         weights.items(),
         key=lambda w: (-SEVERITIES.index(w[1][0]), -ACTIONS.index(w[1][1]), w[0]),
@@ -123,8 +134,9 @@ def xid_repeated(
         return
     hits = [e for e in events if e.code in alone]
     says = ", ".join(f"Xid {c} in {often[c]} episodes" for c in alone)
+    first, last = span(hits)
     yield Finding(
-        subject=device, says=f"{says} on this card only", first=hits[0].at, last=hits[-1].at,
+        subject=device, says=f"{says} on this card only", first=first, last=last,
         sources=(*other.sources[:1], *sources_of(hits)), count=sum(e.count for e in hits),
     )  # fmt: skip
 
