@@ -24,7 +24,7 @@ class Kind:
     `reader` is "module:function", imported when a text of the kind was recognised. `command` prints
     it live (None where it has no command). `heads` are expressions for the first line. `gives` names
     the record classes the text can hold, `covers` says in words what. `files` are places in a
-    support archive. `logs` kinds are read as blocks of bytes and may be of any size.
+    support archive, `equals` kinds that say the same in another form. `logs` kinds are read as blocks of bytes and may be of any size.
     """
 
     name: str
@@ -34,6 +34,7 @@ class Kind:
     heads: tuple[str, ...]
     gives: tuple[str, ...]
     files: tuple[str, ...] = ()
+    equals: tuple[str, ...] = ()
     logs: bool = False
 
     def read(self) -> "Callable[[Lines], Reading]":
@@ -77,6 +78,7 @@ KINDS: tuple[Kind, ...] = (
         ),
         gives=_GPU_DEEP,
         files=("*nvidia-smi*q*",),
+        equals=("nvidia-smi-xml",),
     ),
     Kind(
         name="nvidia-smi-xml",
@@ -299,10 +301,11 @@ def combined() -> "re.Pattern[str]":
 
 
 def ask_for(record: str, given: "Container[str]" = ()) -> str | None:
-    """Return the command to run for records of this class: the first whose output is not in `given`.
+    """Return the command that shows most of this class of records, or None where none does.
 
-    None where no other text holds them.
+    Also None where that text (or its equal in another form) is in `given`: it would say no more.
     """
-    return next(
-        (k.command for k in KINDS if record in k.gives and k.command and k.name not in given), None
-    )
+    best = next((k for k in KINDS if record in k.gives and k.command), None)
+    if best is None or any(name in given for name in (best.name, *best.equals)):
+        return None
+    return best.command

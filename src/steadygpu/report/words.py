@@ -75,9 +75,16 @@ def place(source: Source) -> str:
     )
 
 
+DAY_ONLY_S = 21_600.0  # our choice: a moment less certain than six hours came from a date alone
+
+
 def iso(moment: Moment) -> str | None:
-    """Return the wall time in ISO 8601, with Z only where the zone is known; None without one or without a year."""
-    return _iso(moment) if moment.year_known else None
+    """Return the wall time in ISO 8601, with Z only where the zone is known; None without one or without a year.
+
+    A moment of which only the day is known is the date alone.
+    """
+    text = _iso(moment) if moment.year_known else None
+    return text[:10] if text and moment.error_s >= DAY_ONLY_S else text
 
 
 def _iso(moment: Moment) -> str | None:
@@ -98,6 +105,8 @@ def moment_words(moment: Moment) -> str | None:
     text = _iso(moment)
     if text is None and moment.boot_s is not None:
         return f"{moment.boot_s:.6f}".rstrip("0").rstrip(".") + " s after boot"
+    if text is not None and moment.error_s >= DAY_ONLY_S:
+        return f"{text[:10]} (time of day unknown)"
     if text is not None and not moment.year_known:
         return f"{text[5:]} (year and zone unknown)"
     if text is not None and not moment.zone_known:
@@ -139,7 +148,8 @@ def bottleneck_sentence(bottleneck: Bottleneck) -> str:
     """Return what sets the pace, how sure that is, and by which rules."""
     text = _PACE.get(bottleneck.kind, bottleneck.kind)
     if bottleneck.kind != "undecided":
-        text = f"{text} [{bottleneck.kind}], {bottleneck.confidence} confidence"
+        kind = "" if text == bottleneck.kind else f" [{bottleneck.kind}]"
+        text = f"{text}{kind}, {bottleneck.confidence} confidence"
     if bottleneck.because:
         text += f", by {', '.join(bottleneck.because)}"
     return text

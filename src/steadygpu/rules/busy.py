@@ -56,7 +56,7 @@ def card_idle(load: One[GpuLoad]) -> Iterator[Seen]:
             sources=cite(load, "busy_ratio"),
         )  # fmt: skip
     elif load.has_process is None:
-        yield missing(load, load, "processes", "has_process")
+        yield missing(load, load, "processes", "has_process", ask="nvidia-smi")
     elif load.has_process:
         yield Fine(
             subject=load.device, because="a process is there", sources=cite(load, "has_process")
@@ -112,7 +112,7 @@ def card_starved(load: One[GpuLoad], cpus: All[CpuLoad], disks: All[DiskLoad]) -
         )  # fmt: skip
         return
     if load.busy_ratio == 0 and load.has_process is None:
-        yield missing(load, load, "processes", "has_process")
+        yield missing(load, load, "processes", "has_process", ask="nvidia-smi")
         return
     if load.busy_ratio == 0 and not load.has_process:
         yield NotHere(subject=load.device, because="no process on the card")

@@ -81,7 +81,7 @@ def memory_without_visible_process(
 ) -> Iterator[Seen]:
     """The list was printed and is empty while more than 1 GiB is used; not on MIG or WDDM."""
     if load.has_process is None:
-        yield missing(load, load, "processes", "has_process")
+        yield missing(load, load, "processes", "has_process", ask="nvidia-smi")
     elif load.has_process:
         yield Fine(
             subject=load.device, because="a process is listed", sources=cite(load, "has_process")

@@ -262,6 +262,10 @@ def pcie_limited_by_slot(
 def link_errors(links: Trend[PcieLink]) -> Iterator[Seen]:
     """By the rise between two moments. A replay repairs what it counts, so the rise is a warning to watch."""
     counted = [link for link in links if link.replays is not None]
+    if len(counted) == 1 and counted[0].replays == 0:
+        because = "no replay since the last reset"
+        yield Fine(subject=counted[0].device, because=because, sources=cite(counted[0], "replays"))
+        return
     if len(counted) < 2:
         for link in links[:1]:
             why = (

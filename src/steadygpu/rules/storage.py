@@ -93,7 +93,7 @@ def storage_saturated(disk: One[DiskLoad], cards: All[GpuLoad]) -> Iterator[Seen
         waits = max(_waits(disk).values())
         yield Fine(
             subject=disk.device,
-            because=f"{_label(disk)} busy, but {waits:g} ms a request and {disk.queue:g} in the queue",
+            because=f"{_label(disk)} busy, but {waits:.3g} ms a request and {disk.queue:.3g} in the queue",
             sources=cite(disk, "busy_ratio", "queue", *_waits(disk)),
         )
 
@@ -211,10 +211,10 @@ def _waiting(disk: DiskLoad) -> tuple[str, tuple[str, ...]] | None:
     fields: list[str] = []
     for field, value in sorted(_waits(disk).items(), key=lambda item: -item[1])[:1]:
         if value > await_limit:
-            words.append(f"{value:g} ms a request")
+            words.append(f"{value:.3g} ms a request")
             fields.append(field)
     if disk.queue is not None and disk.queue > queue_limit:
-        words.append(f"{disk.queue:g} requests in the queue")
+        words.append(f"{disk.queue:.3g} requests in the queue")
         fields.append("queue")
     return (", ".join(words), tuple(fields)) if words else None
 

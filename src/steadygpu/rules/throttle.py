@@ -1,6 +1,7 @@
 """Rules on what holds the clocks of a card down: heat, power, a licence, or nothing at all."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from steadygpu.evidence.gpu import (
     GpuClockReasons,
@@ -37,9 +38,16 @@ REASONS = "nvidia-smi(1), Clocks Event Reasons"
 SHOW = "nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER,CLOCK"
 
 
-def missing(record: Fact | None, subject: Fact, words: str, *fields: str) -> NotHere | Unclear:
-    """Return what to say where `record` is not there or one of its fields is None."""
+def missing(
+    record: Fact | None, subject: Fact, words: str, *fields: str, ask: str | None = None
+) -> NotHere | Unclear:
+    """Return what to say where `record` is not there or one of its fields is None.
+
+    `ask` is for a field that another text of the record's kind prints.
+    """
     said = lacking(record, *fields) if record is not None else None
+    if ask is not None and isinstance(said, Unclear) and said.ask is None:
+        return replace(said, ask=ask)
     why = f"no text tells the {words} of this card"
     return said or Unclear(subject=subject.device, why=why, ask=SHOW)
 
