@@ -80,11 +80,17 @@ class Row:
 
 @dataclass(slots=True)
 class Sample:
-    """What one report of iostat holds."""
+    """What one report of iostat holds. `whole` is False where the list of disks is damaged or cut."""
 
     cpu: Row | None = None
     disks: dict[str, Row] = field(default_factory=dict)
     has_disks: bool = False
+    whole: bool = False
+
+    @property
+    def empty(self) -> bool:
+        """Say whether nothing of it was read."""
+        return self.cpu is None and not self.disks
 
 
 def number(printed: str) -> float | None:
@@ -115,9 +121,12 @@ def read_iostat(lines: Lines) -> Reading:
     columns: list[str] = []
     name_last = False
     expect_cpu: list[str] | None = None
+    damaged = False
     for begin, line in enumerate(lines.clean):
         parts = line.split()
         if not parts:
+            if columns and not damaged:
+                samples[-1].whole = True
             columns = []
             continue
         if expect_cpu is not None:
@@ -136,10 +145,11 @@ def read_iostat(lines: Lines) -> Reading:
             columns, name_last = header
             if not samples or samples[-1].has_disks:
                 samples.append(Sample())
-            samples[-1].has_disks = True
+            samples[-1].has_disks, damaged = True, False
         elif columns and (len(parts) > 1 and _NUMBER.match(parts[0 if name_last else 1])):
             if not _disk_row(begin, parts, columns, name_last, samples[-1]):
                 gaps.append(Gap(where=lines.cite(begin), why="a damaged line of a disk"))
+                damaged = True
         elif found := _HEADER.match(line):
             if samples:
                 break
@@ -160,6 +170,8 @@ def _columns(parts: list[str]) -> tuple[list[str], bool] | None:
     if any(_NUMBER.match(part) for part in parts):
         return None
     name_last = parts[-1].startswith("Device")
+    if not name_last and not parts[0].startswith("Device"):
+        return None
     return (parts[:-1] if name_last else parts[1:]), name_last
 
 
@@ -241,6 +253,7 @@ def mean_facts(
 ) -> tuple[Fact, ...]:
     """Return the means over the samples after the first, or the only sample as since boot."""
     facts: list[Fact] = []
+    samples = [sample for sample in samples if not sample.empty or sample.whole]
     cpu = [sample.cpu for sample in samples if sample.cpu is not None]
     since_boot = len(samples) < 2
     rows = cpu if since_boot or len(cpu) < 2 else cpu[1:]
@@ -274,9 +287,9 @@ def _disk(
     rows = [sample.disks[name] for sample in later if name in sample.disks]
     # A disk that -z shows in the first sample only was idle since; the text has no line of that.
     since_boot = not rows
-    count = len(later)
+    count = len(rows) + sum(name not in sample.disks and sample.whole for sample in later)
     if since_boot:
-        rows, count = [samples[0].disks[name]], 1
+        rows, count = [next(one.disks[name] for one in samples if name in one.disks)], 1
     each = [row.values for row in rows]
     idle = dict.fromkeys(_RATES, count - len(rows))
     values = _mean([_whole(one) for one in each], idle)

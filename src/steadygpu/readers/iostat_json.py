@@ -49,6 +49,8 @@ def read_iostat_json(lines: Lines) -> Reading:
             elif token["close"]:
                 depth -= 1
                 row = None
+                if token["close"] == "]" and samples and samples[-1].has_disks:
+                    samples[-1].whole = True
             elif key == "sysstat":
                 known = True
             elif key == "nodename" and text:
@@ -69,6 +71,8 @@ def read_iostat_json(lines: Lines) -> Reading:
                 columns = COLUMNS
             elif key and token["number"] and row is not None:
                 row.last = place
+                if place == len(lines) - 1 and token.end() == len(line):
+                    continue  # the text ends within this number
                 put(row, columns, key, token["number"])
             if depth <= 0 and opened:
                 break

@@ -201,7 +201,7 @@ KINDS: tuple[Kind, ...] = (
         title="link files of PCI devices",
         command="grep -H . /sys/bus/pci/devices/*/{current,max}_link_{speed,width}",
         reader=_R + "sysfs_link:read_sysfs_link",
-        heads=(r"(?:==> )?(?:/\S*|\.{0,2}/?\S*)?[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]/(?:current|max)_link_(?:speed|width)[: ]",),
+        heads=(r"(?:==> )?(?:/\S*/|\.{0,2}/?\S*/)?[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]/(?:current|max)_link_(?:speed|width)[: ]",),
         gives=("PcieLink",),
     ),
     Kind(

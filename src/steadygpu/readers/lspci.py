@@ -17,6 +17,7 @@ from steadygpu.evidence.link import PciAcs, PciDevice, PcieLink, PciErrorStatus
 from steadygpu.evidence.reading import Fact, Reading
 from steadygpu.evidence.source import Absent, Gap, Source
 from steadygpu.evidence.text import Lines
+from steadygpu.readers.lspci_name import class_code, label_of, maker_and_name, role_of
 
 ASK = "sudo lspci -vvnn"
 
@@ -27,7 +28,9 @@ _HEAD = re.compile(
     r"|(?P<machine>\"[^\"]*\" \"[^\"]*\" .*))\s*$"
 )
 _QUOTED = re.compile(r"\"([^\"]*)\"")
-_TAG = re.compile(r"^(.*?) ?\[([0-9a-f]{4})\]$")
+_TAG = re.compile(r"^(.*?) ?(?:\[([0-9a-f]{4})\]|(?<!\S)([0-9a-f]{4}))$")
+_BARE_CLASS = re.compile(r"Class ([0-9a-f]{4})$")
+_BARE_ID = re.compile(r"Device ([0-9a-f]{4}:[0-9a-f]{4})$")
 _TAIL = re.compile(r"\s*\((?:rev|prog-if) [^()]*(?:\([^()]*\)[^()]*)?\)\s*$")
 _REV = re.compile(r"\(rev ([0-9a-f]{2})\)| -r([0-9a-f]{2})\b")
 _ID = re.compile(r"\s*\[([0-9a-f]{4}:[0-9a-f]{4})\]\s*$")
@@ -45,33 +48,13 @@ _SPEED = re.compile(r"Speed (?:(\d{1,3}(?:\.\d{1,2})?)GT/s|([Uu]nknown|<unknown>
 _WIDTH = re.compile(r"Width x(\d{1,3})\b")
 _TARGET = re.compile(r"Target Link Speed: (\d{1,3}(?:\.\d{1,2})?)GT/s")
 _FROZEN = re.compile(r"\bSpeedDis([+-])")
-_BIT = re.compile(r"([A-Z][A-Za-z]{1,30})([+-])")
-_BITS_ONLY = re.compile(r"\s+(?:[A-Z][A-Za-z]{1,30}[+-]\s*){1,40}$")
+_BIT = re.compile(r"([A-Z][A-Za-z_]{1,30})([+-])")
+_BITS_ONLY = re.compile(r"\s+(?:[A-Z][A-Za-z_]{1,30}[+-]\s*){1,40}$")
 _BUS = re.compile(r"primary=[0-9a-f]{2,4}, secondary=([0-9a-f]{2}), subordinate=[0-9a-f]{2,4}")
 _NUMA = re.compile(r"NUMA node (-?\d{1,5})")
 _SUB = re.compile(r"(?:.*\[)?([0-9a-f]{4}:[0-9a-f]{4})\]?$")
 _UNKNOWN_HEADER = re.compile(r"[ \t]*!!! Unknown header type ([0-9a-f]{2})")
 _REDIRECTS = ("ReqRedir", "CmpltRedir", "UpstreamFwd", "EgressCtrl")
-_VENDORS: tuple[tuple[str, str, re.Pattern[str]], ...] = (
-    ("nvidia", "10de", re.compile(r"n[Vv]idia(?: Corporation)?\s*|NVIDIA(?: Corporation)?\s*")),
-    (
-        "amd",
-        "1002",
-        re.compile(
-            r"(?:Advanced Micro Devices|AMD\b|ATI\b)[^\[]{0,40}(?:\[AMD(?:/ATI)?\]\s*(?:nee ATI\s*)?)?"
-        ),
-    ),
-    ("amd", "1022", re.compile(r"(?!)")),
-    ("habana", "1da3", re.compile(r"Habana Labs(?: Ltd\.?)?\s*")),
-    ("intel", "8086", re.compile(r"Intel Corporation\s*")),
-    ("mellanox", "15b3", re.compile(r"Mellanox Technologies\s*")),
-)
-_CLASSES = (
-    ("VGA compatible", "0300"), ("3D controller", "0302"), ("Display controller", "0380"),
-    ("Processing accelerators", "1200"), ("PCI bridge", "0604"), ("Host bridge", "0600"),
-    ("Ethernet", "0200"), ("Infiniband", "0207"), ("Network controller", "0280"),
-    ("Non-Volatile memory", "0108"), ("Audio device", "0403"),
-)  # fmt: skip
 _KINDS: dict[str, DeviceKind] = {"card": "card", "port": "port", "nic": "nic"}
 _FIRST_LEVEL = frozenset(
     ("Subsystem", "Flags", "Control", "DeviceName", "Physical Slot", "Capabilities",
@@ -88,7 +71,6 @@ class _Function:
     last: int = 0
     ref: DeviceRef = field(default_factory=lambda: DeviceRef(kind="pci"))
     code: str = ""
-    family: str = ""
     word: str = ""
     bus: str | None = None
     device: dict[str, Any] = field(default_factory=dict)
@@ -104,6 +86,7 @@ class _Function:
     denied: int | None = None
     verbose: bool = False
     torn: bool = False
+    ended: bool = False
 
 
 def read_lspci(lines: Lines) -> Reading:
@@ -111,16 +94,24 @@ def read_lspci(lines: Lines) -> Reading:
     found: list[_Function] = []
     end, at, torn = 0, 0, lines.filtered is not None
     now: _Function | None = None
+    seen: set[str | None] = set()
     after_blank = False
     clean = lines.clean
     while at < len(clean):
         line = clean[at]
         head = _HEAD.match(line) if line[:1] in "0123456789abcdef" else None
         if head is not None:
+            if normal_bdf(head["bdf"]) in seen:
+                break  # the same listing once more
+            seen.add(normal_bdf(head["bdf"]))
+            if now is not None:
+                now.ended = True
             now = _begin(lines, at, head)
             found.append(now)
         elif not line.strip():
             after_blank = True
+            if now is not None:
+                now.ended = True
             at += 1
             continue
         elif line.strip() == "--" and found:
@@ -131,7 +122,7 @@ def read_lspci(lines: Lines) -> Reading:
             pass
         elif now is not None and not after_blank and line[0] in " \t":
             _detail(lines, at, now)
-        elif _LOOSE.match(line) and (line[0] == "\t" or _KEY.match(line)):
+        elif _LOOSE.match(line):
             if now is None or (after_blank and now.head is not None):
                 now = _Function(
                     head=None, first=at, ref=DeviceRef(kind="pci", text=lines.name), torn=True
@@ -157,7 +148,7 @@ def _begin(lines: Lines, at: int, head: re.Match[str]) -> _Function:
     if head["machine"]:
         named = [_TAG.match(part) or part for part in _QUOTED.findall(head["machine"])[:3]]
         texts = [part if isinstance(part, str) else part[1] for part in named]
-        ids = ["" if isinstance(part, str) else part[2] for part in named]
+        ids = ["" if isinstance(part, str) else part[2] or part[3] for part in named]
         fields["class_name"], rest = texts[0] or None, " ".join(texts[1:])
         code = ids[0] or code
         if len(ids) == 3 and ids[1] and ids[2]:
@@ -168,58 +159,33 @@ def _begin(lines: Lines, at: int, head: re.Match[str]) -> _Function:
             rest = _TAIL.sub("", rest)
         if tagged := _ID.search(rest):
             rest, pci_id = rest[: tagged.start()], tagged[1]
+        # What lspci prints where it has no list of names.
+        if unnamed := _BARE_CLASS.match(head["class"]):
+            code, fields["class_name"] = unnamed[1], None
+        if unnamed := _BARE_ID.match(rest):
+            rest, pci_id = "", unnamed[1]
     now = _Function(head=at, first=at, last=at)
     fields["class_code"], fields["pci_id"] = code, pci_id
-    now.code = code or next(
-        (c for word, c in _CLASSES if (fields.get("class_name") or "").startswith(word)), ""
-    )
-    _name(now, fields, rest)
-    role = _role(now, fields.get("class_name") or "")
+    class_name = fields.get("class_name") or ""
+    now.code = code or class_code(class_name)
+    maker = maker_and_name((pci_id or "")[:4], rest)
+    if maker.vendor:
+        fields["vendor"] = maker.vendor
+    if maker.name:
+        fields["name"] = maker.name
+    now.word = maker.vendor or maker.name.split(" ", 1)[0]
+    role = role_of(now.code, maker.vendor, class_name)
     name = fields.get("name")
     now.ref = DeviceRef(
         kind=_KINDS.get(role, "pci"),
         bdf=bdf,
-        label=_label(name) if role == "card" and name else None,
+        label=label_of(name) if role == "card" and name else None,
         text=lines.name,
     )
     now.bus = bdf[:-5] if bdf else None
     now.device = {key: value for key, value in fields.items() if value is not None} | {"role": role}
     now.device_at.append(lines.cite(at, at, *now.device))
     return now
-
-
-def _name(now: _Function, fields: dict[str, Any], rest: str) -> None:
-    vendor_id = (fields["pci_id"] or "")[:4]
-    for vendor, number, words in _VENDORS:
-        named = words.match(rest)
-        if vendor_id == number or (named and not vendor_id):
-            fields["vendor"] = now.family = vendor
-            rest = rest[named.end() :].strip() or rest if named else rest
-            break
-    now.word = now.family or rest.split(" ", 1)[0]
-    if rest:
-        fields["name"] = rest
-
-
-def _label(name: str) -> str:
-    """Return what people call the card: the name in brackets where there is one."""
-    inner = re.search(r"\[([^\[\]]{1,100})\]$", name)
-    return inner[1] if inner else name
-
-
-def _role(now: _Function, class_name: str) -> str:
-    code, family = now.code, now.family
-    if (code[:2] == "03" and family in ("nvidia", "amd")) or (
-        code[:2] == "12" and family in ("amd", "habana")
-    ):
-        return "card"
-    if code == "0604":
-        return "port"
-    if family == "nvidia" and (code == "0680" or class_name == "Bridge"):
-        return "nvswitch"
-    if code[:2] == "02":
-        return "nic"
-    return {"0108": "nvme", "0403": "audio"}.get(code, "other")
 
 
 def _detail(lines: Lines, at: int, now: _Function) -> None:
@@ -237,6 +203,7 @@ def _detail(lines: Lines, at: int, now: _Function) -> None:
         return
     key, value = keyed["key"], keyed["value"]
     now.verbose = now.verbose or key in _FIRST_LEVEL
+    now.ended = now.ended or key.startswith("Kernel ")
     if key == "Kernel driver in use" and value:
         now.device["driver"] = value
         now.device_at.append(lines.cite(at, at, "driver"))
@@ -329,7 +296,8 @@ def _facts(lines: Lines, found: list[_Function], torn: bool) -> tuple[Fact, ...]
             if parent is not None and parent[0] != one.ref.bdf:
                 one.device["parent"] = parent[0]
                 one.device_at.append(parent[1])
-            if one.verbose and not one.torn and lines.filtered is None:
+            # Each block ends with the kernel's lines or a blank one: without them it may be cut.
+            if one.verbose and one.ended and not one.torn and lines.filtered is None:
                 one.device["driver_listed"] = True
                 one.device_at.append(lines.cite(one.first, one.last, "driver_listed"))
             facts.append(PciDevice(device=one.ref, sources=tuple(one.device_at), **one.device))
@@ -341,7 +309,7 @@ def _facts(lines: Lines, found: list[_Function], torn: bool) -> tuple[Fact, ...]
 
 def _registers(lines: Lines, one: _Function) -> list[Fact]:
     facts: list[Fact] = []
-    absent, at = one.link_absent, one.link_at
+    absent, at = [a for a in one.link_absent if a.field not in one.link], one.link_at
     if one.denied is not None and not at and one.ref.kind == "card":
         names = ("speed_gts", "width", "max_speed_gts", "max_width")
         source = lines.cite(one.denied, one.denied, *names)

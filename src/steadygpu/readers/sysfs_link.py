@@ -15,12 +15,12 @@ from steadygpu.evidence.source import Absent, Gap, Source
 from steadygpu.evidence.text import Lines
 
 _FILE = (
-    r"[^\s:]*?(?:[^\s:/]*:[^\s:/]*:[^\s/]*/)*(?P<bdf>[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])/"
+    r"(?:\S{0,400}/)?(?P<bdf>[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])/"
     r"(?P<file>[a-z_]{1,40})"
 )
 _ONE = re.compile(_FILE + r"(?::\s*|\s+)(?P<value>\S.*?)\s*$")
 _BLOCK = re.compile(r"==> " + _FILE + r" <==\s*$")
-_FAILED = re.compile(r"(?:grep|cat|tail|head): [^\s:]*/sys/\S*link_")
+_FAILED = re.compile(r"(?:grep|cat|tail|head): [^/]{0,40}/sys/\S*link_")
 _VALUE = re.compile(r"(?:\d{1,3}(?:\.\d{1,2})? GT/s(?: PCIe)?|\d{1,3}|Unknown(?: speed)?)\s*$")
 _SPEED = re.compile(r"(\d{1,3}(?:\.\d{1,2})?) GT/s(?: PCIe)?$")
 _WIDTH = re.compile(r"\d{1,3}$")
@@ -74,7 +74,7 @@ def read_sysfs_link(lines: Lines) -> Reading:
             max_speed_gts=link.values.get("max_speed_gts"),
             width=_whole(link.values.get("width")),
             max_width=_whole(link.values.get("max_width")),
-            absent=tuple(link.absent),
+            absent=tuple(a for a in link.absent if a.field not in link.values),
             sources=tuple(link.sources),
         )
         for bdf, link in links.items()
