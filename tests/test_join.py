@@ -193,3 +193,13 @@ def test_two_listings_of_one_moment_that_differ_both_stay_and_break_nothing() ->
     (host,) = evidence(texts)
     assert sorted(f.listed for f in host.facts if type(f).__name__ == "CardListing") == [1, 2]
     assert not report(texts).hosts[0].broken
+
+
+def test_localhost_is_no_name() -> None:
+    texts: dict[str, str | bytes] = {
+        "gpu-01/q.txt": q(card(0)), "gpu-01/io.txt": BUSY_DISK.replace("gpu-02", "localhost"),
+        "gpu-02/q.txt": q(card(1)), "gpu-02/io.txt": BUSY_DISK.replace("gpu-02", "localhost"),
+    }  # fmt: skip
+    assert [h.host for h in evidence(texts)] == ["gpu-01", "gpu-02"]
+    alone: dict[str, str | bytes] = {"io.txt": BUSY_DISK.replace("gpu-02", "localhost.localdomain")}
+    assert [h.host for h in evidence(alone)] == [None]

@@ -9,6 +9,8 @@ from steadygpu.evidence.reading import Fact, Reading
 from steadygpu.evidence.source import Gap, Source
 from steadygpu.evidence.text import Text
 
+NO_NAME = ("localhost", "(none)", "")
+
 
 @dataclass(slots=True)
 class HostPile:
@@ -31,6 +33,16 @@ def _short(host: str) -> str:
     return host.lower() if host.replace(".", "").isdigit() else host.lower().partition(".")[0]
 
 
+def _name(host: str | None) -> str | None:
+    """Return the short name, or None where there is none: an image that nobody named is no host."""
+    short = _short(host) if host else None
+    return None if short in NO_NAME else short
+
+
+def _named(reading: Reading) -> set[str]:
+    return {name for f in reading.facts if (name := _name(f.device.host))}
+
+
 def piles(read: Sequence[tuple[Text, Reading]]) -> list[HostPile]:
     """Return a pile for each host, in order of name; facts without a host join where they must.
 
@@ -39,16 +51,12 @@ def piles(read: Sequence[tuple[Text, Reading]]) -> list[HostPile]:
     """
     own: list[str | None] = []
     for text, reading in read:
-        said = {f.device.host for f in reading.facts if f.device.host}
-        own.append(
-            _short(text.host) if text.host else _short(said.pop()) if len(said) == 1 else None
-        )
+        said = _named(reading)
+        own.append(_name(text.host) or (next(iter(said)) if len(said) == 1 else None))
     in_file: dict[str, set[str]] = defaultdict(set)
     in_folder: dict[str, set[str]] = defaultdict(set)
     for (text, reading), host in zip(read, own, strict=True):
-        names = {_short(f.device.host) for f in reading.facts if f.device.host} | (
-            {host} if host else set()
-        )
+        names = _named(reading) | ({host} if host else set())
         in_file[text.name] |= names
         in_folder[_folder(text.name)] |= names
     folders = {_folder(text.name) for text, _ in read}
@@ -70,7 +78,7 @@ def piles(read: Sequence[tuple[Text, Reading]]) -> list[HostPile]:
     for number, ((text, reading), host) in enumerate(zip(read, own, strict=True)):
         default = home(text.name, host)
         for fact in reading.facts:
-            name = _short(fact.device.host) if fact.device.host else default
+            name = _name(fact.device.host) or default
             pile = out.setdefault(name, HostPile(host=name))
             pile.outputs.setdefault(number, []).append(fact)
             if pile.host_from is None and name is not None:
@@ -89,9 +97,9 @@ def piles(read: Sequence[tuple[Text, Reading]]) -> list[HostPile]:
 
 
 def _where(text: Text, fact: Fact, name: str) -> Source:
-    if fact.device.host and fact.sources:
+    if _name(fact.device.host) and fact.sources:
         return fact.sources[0]
-    return text.host_from or Source(name=text.name, quote="" if text.host else name)
+    return text.host_from or Source(name=text.name, quote="" if _name(text.host) else name)
 
 
 def _note(pile: HostPile, number: int, text: Text) -> None:
