@@ -94,7 +94,10 @@ def test_a_real_file_is_read_and_judged(row: dict[str, str]) -> None:
 TRUTHS = {
     "dmesg_xid119_gsp_h100.log": {"silent.xid119-gsp-timeout"},
     "lspci_rtx4090_bifurcation.txt": {"feed.pcie-width-low"},
-    "smi-q_8gpu_retired-pages_535_bad.txt": {"silent.retired-pages-pending"},
+    "smi-q_8gpu_retired-pages_535_bad.txt": {
+        "silent.retired-pages-pending",
+        "silent.retired-pages-many",
+    },
     "smi-x_quadro-p2000-v12.xml": {
         "feed.pcie-width-low",
         "feed.pcie-speed-idle",

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from steadygpu.evidence.device import DeviceRef
-from steadygpu.evidence.ecc import EccCounters, RetiredPages, RowRemap
+from steadygpu.evidence.ecc import EccCounters, RowRemap
 from steadygpu.evidence.gpu import GpuIdentity, GpuMode
 from steadygpu.evidence.moment import Moment
 from steadygpu.evidence.source import Absent, Source
-from steadygpu.rules import ecc
+from steadygpu.rules import ecc, memory_repair
 from steadygpu.verdict.rule import Finding, Fine, NotHere, Rule, Seen, Unclear
 
 CARD = DeviceRef(kind="card", bdf="0000:41:00.0")
@@ -77,8 +77,8 @@ def test_counts_for_life_are_no_alarm_after_a_remap() -> None:
     before = life(uncorrected=4, corrected=90)
     rows = make(RowRemap, uncorrected=4, corrected=0, pending=False, failure=False)
     assert isinstance(one(ecc.ecc_uncorrectable_volatile, (now(uncorrected=0), before)), Fine)
-    assert isinstance(one(ecc.row_remap_pending, rows), Fine)
-    assert isinstance(one(ecc.row_remap_failure, rows), Fine)
+    assert isinstance(one(memory_repair.row_remap_pending, rows), Fine)
+    assert isinstance(one(memory_repair.row_remap_failure, rows), Fine)
     seen = found(one(ecc.ecc_history, (now(uncorrected=0), before)))
     assert weight(ecc.ecc_history, seen) == ("info", "none")
     assert ecc.ecc_history.points_to is None
@@ -214,35 +214,6 @@ def test_a_card_without_ecc_is_told_by_the_tool_and_beside_it_what_the_model_can
     for mode in (True, False):
         assert isinstance(one(rule, make(GpuMode, ecc_on=mode), model("Tesla T4")), Fine)
     assert isinstance(one(rule, make(GpuMode), model("Tesla T4")), Unclear)
-
-
-def test_a_row_that_waits_for_its_remap_asks_for_a_reset() -> None:
-    rule = ecc.row_remap_pending
-    rows = make(RowRemap, corrected=0, uncorrected=4, pending=True, failure=False)
-    seen = found(one(rule, rows))
-    assert weight(rule, seen) == ("warning", "reset-gpu")
-    assert "4 rows for uncorrected" in seen.says
-    assert "RowRemap failure" not in quotes(seen)
-    assert quotes(found(one(rule, make(RowRemap, pending=True)))) == ["RowRemap pending"]
-    assert isinstance(one(rule, make(RowRemap, uncorrected=8)), Unclear)
-    assert isinstance(one(rule, make(RowRemap, **not_there("pending"))), NotHere)
-
-
-def test_a_failed_remap_is_the_cards_own_word() -> None:
-    rule = ecc.row_remap_failure
-    seen = found(one(rule, make(RowRemap, failure=True, uncorrected=1)))
-    assert weight(rule, seen) == ("critical", "drain")
-    assert isinstance(one(rule, make(RowRemap, failure=False, uncorrected=500)), Fine)
-    assert isinstance(one(rule, make(RowRemap, uncorrected=500)), Unclear)
-
-
-def test_pages_that_wait_count_and_retired_ones_do_not() -> None:
-    rule = ecc.retired_pages_pending
-    seen = found(one(rule, make(RetiredPages, double_bit=2, pending=True)))
-    assert weight(rule, seen) == ("warning", "reset-gpu")
-    assert isinstance(one(rule, make(RetiredPages, double_bit=30, pending=False)), Fine)
-    assert isinstance(one(rule, make(RetiredPages, double_bit=30)), Unclear)
-    assert isinstance(one(rule, make(RetiredPages, **not_there("pending"))), NotHere)
 
 
 def test_a_card_without_ecc_under_a_driver_that_prints_parts_only_has_no_such_thing() -> None:

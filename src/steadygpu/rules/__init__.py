@@ -59,15 +59,7 @@ SUBJECTS: dict[str, Subject] = {
             "GpuMode",
         ),
     ),
-    "ecc": Subject(
-        10,
-        (
-            "EccCounters",
-            "GpuMode",
-            "RetiredPages",
-            "RowRemap",
-        ),
-    ),
+    "ecc": Subject(7, ("EccCounters", "GpuMode")),
     "lost": Subject(
         4,
         (
@@ -77,6 +69,7 @@ SUBJECTS: dict[str, Subject] = {
             "ToolMessage",
         ),
     ),
+    "memory_repair": Subject(4, ("RetiredPages", "RowRemap")),
     "numa": Subject(
         3, ("CardListing", "CpuLayout", "GpuAffinity", "GpuProcess", "PciDevice", "PeerPath")
     ),

@@ -1,9 +1,9 @@
-"""Memory health of a card: ECC counters and mode, remapped rows, retired pages."""
+"""Memory errors of a card: ECC counters and mode. What the card repaired is in `memory_repair`."""
 
 from collections.abc import Iterator, Sequence
 
 from steadygpu.catalog.card import card_of
-from steadygpu.evidence.ecc import EccCounters, RetiredPages, RowRemap
+from steadygpu.evidence.ecc import EccCounters
 from steadygpu.evidence.gpu import GpuIdentity, GpuMode
 from steadygpu.verdict.rule import (
     Finding,
@@ -307,74 +307,3 @@ def ecc_unsupported(mode: One[GpuMode], card: Maybe[GpuIdentity]) -> Iterator[Se
         yield Finding(subject=mode.device, says=f"ECC mode reads N/A{note}", sources=sources)
     else:
         yield missing
-
-
-@rule(
-    id="silent.row-remap-pending",
-    title="A memory row waits to be remapped",
-    severity="warning",
-    action="reset-gpu",
-    meaning="The card found a bad row and will replace it by a spare one at its next reset.",
-    decision="Drain the card and reset it. It is sound afterwards unless a remap fails.",
-    next_step="nvidia-smi --gpu-reset -i INDEX; then nvidia-smi -q -d ROW_REMAPPER",
-    references=(GUIDE + ", row remapping",),
-    points_to="hardware",
-)
-def row_remap_pending(rows: One[RowRemap]) -> Iterator[Seen]:
-    """Rows remapped before are no alarm."""
-    if missing := lacking(rows, "pending"):
-        yield missing
-    elif rows.pending:
-        counts = [f for f in ("corrected", "uncorrected") if getattr(rows, f) is not None]
-        note = "".join(f", {getattr(rows, f)} rows for {f} errors" for f in counts)
-        yield Finding(
-            subject=rows.device, says=f"remap pending{note}", sources=cite(rows, "pending", *counts)
-        )
-    else:
-        yield Fine(
-            subject=rows.device, because="no remap is pending", sources=cite(rows, "pending")
-        )
-
-
-@rule(
-    id="silent.row-remap-failure",
-    title="A bad memory row could not be remapped",
-    severity="critical",
-    action="drain",
-    meaning="The card found a bad row and had no spare one for it.",
-    decision="Drain the card and start its replacement.",
-    next_step="nvidia-bug-report.sh for the support case",
-    references=(GUIDE + ", row remapping failure",),
-    points_to="hardware",
-)
-def row_remap_failure(rows: One[RowRemap]) -> Iterator[Seen]:
-    """The card's own word decides, not the number of rows."""
-    if missing := lacking(rows, "failure"):
-        yield missing
-    elif rows.failure:
-        yield Finding(subject=rows.device, says="remapping failed", sources=cite(rows, "failure"))
-    else:
-        yield Fine(subject=rows.device, because="no remap failed", sources=cite(rows, "failure"))
-
-
-@rule(
-    id="silent.retired-pages-pending",
-    title="A memory page waits to be retired",
-    severity="warning",
-    action="reset-gpu",
-    meaning="The card found a bad page and will take it out of use when the driver is loaded again.",
-    decision="Drain the card and reset it, or restart the host.",
-    next_step="nvidia-smi --gpu-reset -i INDEX; then nvidia-smi -q -d PAGE_RETIREMENT",
-    references=("NVIDIA Dynamic Page Retirement (docs.nvidia.com/deploy/dynamic-page-retirement)",),
-    points_to="hardware",
-)
-def retired_pages_pending(pages: One[RetiredPages]) -> Iterator[Seen]:
-    """Pages retired before are no alarm here."""
-    if missing := lacking(pages, "pending"):
-        yield missing
-    elif pages.pending:
-        yield Finding(
-            subject=pages.device, says="page retirement pending", sources=cite(pages, "pending")
-        )
-    else:
-        yield Fine(subject=pages.device, because="no page waits", sources=cite(pages, "pending"))
