@@ -203,3 +203,34 @@ def test_localhost_is_no_name() -> None:
     assert [h.host for h in evidence(texts)] == ["gpu-01", "gpu-02"]
     alone: dict[str, str | bytes] = {"io.txt": BUSY_DISK.replace("gpu-02", "localhost.localdomain")}
     assert [h.host for h in evidence(alone)] == [None]
+
+
+def test_cards_of_one_name_known_by_index_alone_keep_a_finding_each() -> None:
+    text = (
+        "index, name, temperature.gpu, ecc.errors.uncorrected.volatile.total\n"
+        "0, NVIDIA L40S, 61, 3\n1, NVIDIA L40S, 62, 7\n"
+    )
+    (host,) = report({"q.csv": text}).hosts
+    told = [
+        f.finding.says for f in host.findings if f.rule.id == "silent.ecc-uncorrectable-volatile"
+    ]
+    assert len(told) == 2
+
+
+def test_a_card_that_moved_is_named_where_it_is_now_and_its_old_place_keeps_nobody_else() -> None:
+    first = q(card(0, 0x10, aggregate=3), card(1, 0x20, aggregate=5))
+    later = q(card(0, 0x20, aggregate=3), when="Thu Jan 22 10:12:44 2026")
+    log = "[    5.000000] NVRM: Xid (PCI:0000:10:00): 13, pid=1, name=x, Graphics Exception\n"
+    for names in (("a", "b", "c"), ("c", "b", "a")):
+        texts: dict[str, str | bytes] = dict(zip(names, (log, first, later), strict=True))
+        (host,) = evidence(texts)
+        cards = {
+            f.device.uuid: f.device.bdf for f in host.facts if type(f).__name__ == "EccCounters"
+        }
+        assert cards == {uuid(0): "0000:20:00.0", uuid(1): "0000:20:00.0"}
+
+
+def test_one_fault_at_the_same_second_of_two_boots_is_two() -> None:
+    boot = "[    0.000000] Linux version 6.1.0\n[    9.500000] NVRM: Xid (PCI:0000:10:00): 79, pid=1, GPU has fallen off the bus.\n"
+    (host,) = evidence({"d.txt": boot + boot})
+    assert sum(type(f).__name__ == "XidEvent" for f in host.facts) == 2

@@ -217,3 +217,20 @@ def test_what_was_given_is_what_its_kinds_can_hold() -> None:
     (nothing,) = evidence({"x": "hello\n"})
     assert (nothing.given, nothing.kinds, nothing.facts) == (frozenset(), (), ())
     assert nothing.gaps
+
+
+def test_the_highest_folder_with_siblings_is_the_host() -> None:
+    from pipeline import evidence
+
+    log = "[    1.000000] NVRM: Xid (PCI:0000:17:00): 79, pid=1, GPU has fallen off the bus.\n"
+    q = "GPU 0: NVIDIA A40 (UUID: GPU-11111111-0000-0000-0000-00000000000%d)\n"
+    nested: dict[str, str | bytes] = {
+        "gpu-07/l.txt": q % 1, "gpu-07/logs/d": log, "gpu-08/l.txt": q % 2, "gpu-08/logs/d": log,
+    }  # fmt: skip
+    assert [h.host for h in evidence(nested)] == ["gpu-07", "gpu-08"]
+    one: dict[str, str | bytes] = {"d.txt": "root@gpu-07:~# dmesg\n" + log, "nvidia/l.txt": q % 1}
+    assert [h.host for h in evidence(one)] == ["gpu-07"]
+    below: dict[str, str | bytes] = {"case/a/l.txt": q % 1, "case/b/l.txt": q % 2}
+    assert [h.host for h in evidence(below)] == ["a", "b"]
+    runs: dict[str, str | bytes] = {"run.1/l.txt": q % 1, "run.2/l.txt": q % 2}
+    assert [h.host for h in evidence(runs)] == ["run.1", "run.2"]

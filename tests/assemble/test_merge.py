@@ -10,7 +10,7 @@ from steadygpu.evidence.device import DeviceRef
 from steadygpu.evidence.ecc import EccCounters
 from steadygpu.evidence.gpu import CardListing, GpuIdentity, GpuLoad, GpuMode, GpuTemperature
 from steadygpu.evidence.kernel_log import XidEvent
-from steadygpu.evidence.link import PciDevice
+from steadygpu.evidence.link import PciDevice, PciErrorStatus
 from steadygpu.evidence.moment import UNKNOWN, Moment
 from steadygpu.evidence.reading import Fact
 from steadygpu.evidence.source import Absent, Source
@@ -284,3 +284,42 @@ def test_a_state_claims_nothing_that_no_text_said(modes: list[Any]) -> None:
         said = {getattr(m, field) for m in modes} - {None}
         if value is None and said:
             assert field in {a.field for a in one.absent}
+
+
+def test_an_empty_tuple_that_was_read_is_a_value() -> None:
+    card = DeviceRef(kind="card", bdf="0000:17:00.0")
+
+    def status(seconds: float | None, bits: tuple[str, ...] | None) -> PciErrorStatus:
+        at = UNKNOWN if seconds is None else Moment(wall=seconds)
+        proof = (Source(name=f"{seconds} {bits}", quote="a line", fields=("corrected",)),)
+        return PciErrorStatus(device=card, at=at, corrected=bits, sources=proof)
+
+    def merged(*facts: PciErrorStatus) -> PciErrorStatus:
+        (one,) = merge(enumerate(facts))
+        assert isinstance(one, PciErrorStatus)
+        return one
+
+    for order in (1, -1):
+        assert merged(*(status(None, ()), status(None, None))[::order]).corrected == ()
+        assert merged(*(status(1.0, ("RxErr",)), status(2.0, ()))[::order]).corrected == ()
+        both = merged(*(status(None, ("RxErr",)), status(None, ()))[::order])
+        assert both.corrected is None
+        assert both.absent[0].reason == "disagree"
+
+
+def test_a_cut_name_gives_way_to_the_whole_one_and_two_names_disagree() -> None:
+    card = DeviceRef(kind="card", bdf="0000:17:00.0")
+
+    def named(name: str) -> GpuIdentity:
+        cut = name.endswith("...")
+        proof = (Source(name=name, quote=name, fields=("name",)),)
+        return GpuIdentity(device=card, name=name, name_cut=cut, sources=proof)
+
+    for order in (1, -1):
+        pair = [named("Tesla V100-SXM2..."), named("Tesla V100-SXM2-16GB")][::order]
+        (one,) = merge(enumerate(pair))
+        assert (one.name, one.name_cut) == ("Tesla V100-SXM2-16GB", False)
+        (one,) = merge(enumerate([named("NVIDIA A40"), named("A40")][::order]))
+        assert one.name == "NVIDIA A40"
+        (one,) = merge(enumerate([named("NVIDIA A40"), named("NVIDIA L40S")][::order]))
+        assert one.name is None

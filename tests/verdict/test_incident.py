@@ -227,3 +227,23 @@ def test_a_consequence_of_two_ways_stands_once_in_the_incident() -> None:
         findings, [row("a", "b"), row("a", "c"), row("b", "d"), row("c", "d")], {}
     )
     assert len(incident.consequences) == len(set(incident.consequences)) == 3
+
+
+def test_of_two_causes_of_one_row_the_nearest_before_counts() -> None:
+    early, late = found("a", CARD, wall=1), found("a", OTHER, wall=50)
+    effect = found("b", HOST, wall=60)
+    causes, _ = folded((early, late, effect), row("a", "b", relation="same-host"))
+    assert causes[effect.key] == late.key
+
+
+def test_nothing_folds_across_boots() -> None:
+    def at(boot: str, seconds: float) -> dict[str, Moment]:
+        moment = Moment(boot_id=boot, boot_s=seconds)
+        return {"first": moment, "last": moment}
+
+    cause, effect = found("a", **at("b1", 10.0)), found("b", **at("b2", 12.0))
+    causes, incidents = folded((cause, effect), row("a", "b"))
+    assert causes[effect.key] is None
+    assert not incidents
+    causes, _ = folded((cause, found("b", **at("b1", 12.0))), row("a", "b"))
+    assert causes["b 0000:17:00.0"] == cause.key

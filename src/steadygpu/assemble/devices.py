@@ -78,7 +78,7 @@ def join(
     sizes = _listed(nodes)
     out: dict[Node, DeviceRef] = {}
     for group in groups.sets():
-        one = _one_ref(group, host, sizes)
+        one = _one_ref(group, host, sizes, moments)
         out.update(dict.fromkeys(group, one))
     return out, gaps
 
@@ -123,10 +123,16 @@ def _join_bdf(groups: _Groups, nodes: list[Node], where: Mapping[Node, Source | 
         if node[1].bdf:
             at[node[1].bdf].append(node)
     identity = _identities(groups, nodes)
+
+    def join(some: list[Node]) -> None:
+        names = set().union(*(identity.get(groups.find(n), set()) for n in some))
+        groups.join(some)
+        identity[groups.find(some[0])] = names
+
     for bdf, group in sorted(at.items()):
         known = {groups.find(n) for n in group if identity.get(groups.find(n))}
         if len(known) <= 1:
-            groups.join(group)
+            join(group)
             continue
         nameless = [n for n in group if not identity.get(groups.find(n))]
         by_output: dict[int, set[Node]] = defaultdict(set)
@@ -136,9 +142,9 @@ def _join_bdf(groups: _Groups, nodes: list[Node], where: Mapping[Node, Source | 
         orphans = [n for n in nameless if len(by_output.get(n[0], ())) != 1]
         for node in nameless:
             if node not in orphans:
-                groups.join([next(iter(by_output[node[0]])), node])
+                join([next(iter(by_output[node[0]])), node])
         if orphans:
-            groups.join(orphans)
+            join(orphans)
             gaps.append(
                 Gap(
                     where=where[orphans[0]] or Source(name="", quote=bdf),
@@ -196,14 +202,23 @@ def _named(groups: _Groups, root: Node) -> bool:
     return any(groups.find(n) == root and (n[1].bdf or n[1].uuid or n[1].serial) for n in groups.up)
 
 
+def _wall(moment: Moment | None) -> float:
+    return float("-inf") if moment is None or moment.wall is None else moment.wall
+
+
 def _one_capture(left: Moment | None, right: Moment | None) -> bool:
     if left is None or right is None or left.wall is None or right.wall is None:
         return True
     return abs(left.wall - right.wall) <= ONE_CAPTURE_S
 
 
-def _one_ref(group: list[Node], host: str | None, sizes: Mapping[int, int]) -> DeviceRef:
-    """Return one reference with all names of a group; ties go to the smallest, never to the order."""
+def _one_ref(
+    group: list[Node], host: str | None, sizes: Mapping[int, int], moments: Mapping[int, Moment]
+) -> DeviceRef:
+    """Return one reference with all names of a group; ties go to the smallest, never to the order.
+
+    A card that moved is where the latest output saw it.
+    """
     refs = [ref for _, ref in group]
     kinds = {ref.kind for ref in refs}
     kind = next((k for k in _PCI if k in kinds), refs[0].kind)
@@ -217,7 +232,10 @@ def _one_ref(group: list[Node], host: str | None, sizes: Mapping[int, int]) -> D
     index = (
         min(own, key=lambda nr: (-sizes.get(nr[0], 0), nr[1].index or 0))[1].index if own else None
     )
-    bdf, uuid, serial = pick("bdf"), pick("uuid"), pick("serial")
+    seen = [(_wall(moments.get(n)), r.bdf) for n, r in group if r.bdf]
+    latest = max((at for at, _ in seen), default=0.0)
+    bdf = min((place for at, place in seen if at == latest), default=None)
+    uuid, serial = pick("uuid"), pick("serial")
     labels = sorted({r.label for r in refs if r.label}, key=lambda s: ("..." in s, -len(s), s))
     named = bdf or uuid or serial
     return DeviceRef(

@@ -1,7 +1,7 @@
 """Which host each fact belongs to."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
@@ -24,13 +24,28 @@ class HostPile:
     texts: dict[int, str] = field(default_factory=dict)
 
 
-def _folder(name: str) -> str:
-    return PurePosixPath(name).parent.as_posix()
+def _host_folders(names: Iterable[str]) -> dict[str, str | None]:
+    """Return the folder that stands for the host of each text: the highest one that has siblings.
+
+    None for a text beside or above such folders, and for all where no folder has a sibling.
+    """
+    out: dict[str, str | None] = {}
+    parts = {name: PurePosixPath(name).parts for name in names}
+    depth, rest = 0, dict(parts)
+    while rest:
+        inner = {name: p for name, p in rest.items() if len(p) > depth + 1}
+        folders = {p[depth] for p in inner.values()}
+        if len(folders) != 1:
+            out.update({name: "/".join(p[: depth + 1]) for name, p in inner.items()})
+            break
+        rest, depth = inner, depth + 1
+    return {name: out.get(name) for name in parts}
 
 
 def _short(host: str) -> str:
-    """Return the name without its domain, in lower case; an IP address stays whole."""
-    return host.lower() if host.replace(".", "").isdigit() else host.lower().partition(".")[0]
+    """Return the name without its domain, in lower case; an IP address and "run.2" stay whole."""
+    name, _, domain = host.lower().partition(".")
+    return name if domain[:1].isalpha() else host.lower()
 
 
 def _name(host: str | None) -> str | None:
@@ -47,21 +62,22 @@ def piles(read: Sequence[tuple[Text, Reading]]) -> list[HostPile]:
     """Return a pile for each host, in order of name; facts without a host join where they must.
 
     A fact's own words come first, then the prompt or prefix before its output, then the only host
-    of its file, then its folder where other folders hold texts too, then the only host there is.
+    of its file, then its folder where sibling folders hold texts too, then the only host there is.
     """
     own: list[str | None] = []
     for text, reading in read:
         said = _named(reading)
         own.append(_name(text.host) or (next(iter(said)) if len(said) == 1 else None))
+    folders = _host_folders(text.name for text, _ in read)
     in_file: dict[str, set[str]] = defaultdict(set)
     in_folder: dict[str, set[str]] = defaultdict(set)
     for (text, reading), host in zip(read, own, strict=True):
         names = _named(reading) | ({host} if host else set())
         in_file[text.name] |= names
-        in_folder[_folder(text.name)] |= names
-    folders = {_folder(text.name) for text, _ in read}
+        if (folder := folders[text.name]) is not None:
+            in_folder[folder] |= names
     everyone = set().union(*in_file.values()) if in_file else set()
-    by_folder = len(folders) > 1
+    by_folder = any(folder is not None for folder in folders.values())
     out: dict[str | None, HostPile] = {}
 
     def home(name: str, host: str | None) -> str | None:
@@ -69,10 +85,11 @@ def piles(read: Sequence[tuple[Text, Reading]]) -> list[HostPile]:
             return host
         if len(in_file[name]) == 1:
             return next(iter(in_file[name]))
-        if len(in_folder[_folder(name)]) == 1 and by_folder:
-            return next(iter(in_folder[_folder(name)]))
-        if by_folder and not in_folder[_folder(name)] and _folder(name) != ".":
-            return _short(PurePosixPath(_folder(name)).name)
+        folder = folders[name]
+        if folder is not None and len(in_folder[folder]) == 1:
+            return next(iter(in_folder[folder]))
+        if folder is not None and not in_folder[folder]:
+            return _short(PurePosixPath(folder).name)
         return next(iter(everyone)) if len(everyone) == 1 and not by_folder else None
 
     for number, ((text, reading), host) in enumerate(zip(read, own, strict=True)):

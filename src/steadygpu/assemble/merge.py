@@ -78,7 +78,7 @@ def _rounded(at: Moment) -> tuple[str, float]:
 def _instant(at: Moment, number: int, fact: Fact) -> tuple[Any, ...]:
     """Return what makes two prints of one event equal: the microsecond; without a time, the line."""
     if at.boot_s is not None:
-        return ("boot_s", at.boot_s)
+        return ("boot_s", at.boot_id, at.boot_s)
     if at.wall is not None:
         # A log with seconds prints several equal events in one second: their lines tell them apart.
         return ("wall", at.wall, number, fact.sources[0].first if fact.sources else 0)
@@ -113,10 +113,12 @@ def _merged(group: list[Fact]) -> Fact:
             values += [v for f in timeless if (v := _value(f, name)) is not None]
         else:
             values = [v for f in group if (v := _value(f, name)) is not None]
-        # A name that one tool cut is no contradiction of the whole one.
         distinct = list(dict.fromkeys(values))
-        if len(distinct) > 1 and name in ("name", "name_cut", "label", "modules"):
-            distinct = [max(distinct, key=lambda v: len(v) if hasattr(v, "__len__") else 0)]
+        if len(distinct) > 1 and name == "name" and _one_name(distinct):
+            # A name that one tool cut, or an older driver wrote short, is no contradiction.
+            distinct = [max(distinct, key=lambda v: (not v.endswith("..."), len(v), v))]
+        if name == "name_cut":
+            distinct = [str(changes.get("name", "")).endswith("...")]
         if len(distinct) == 1:
             changes[name] = distinct[0]
         elif distinct:
@@ -134,9 +136,22 @@ def _merged(group: list[Fact]) -> Fact:
     return replace(last, absent=tuple(absent.values()), **changes)  # type: ignore[type-var]
 
 
+@cache
+def _none_by_default(record: type[Any]) -> frozenset[str]:
+    return frozenset(f.name for f in fields(record) if f.default is None)
+
+
+def _one_name(names: list[str]) -> bool:
+    """Return whether all are one name, written whole, cut, or without the maker."""
+    bare = sorted({n.removesuffix("...").removeprefix("NVIDIA ").strip() for n in names}, key=len)
+    return all(bare[-1].startswith(name) for name in bare)
+
+
 def _value(fact: Fact, name: str) -> Any:
     value = getattr(fact, name)
-    return None if value == () or (value is False and name == "driver_listed") else value
+    if value == () and name not in _none_by_default(type(fact)):
+        return None  # a tuple that may be left out is empty where nothing was printed
+    return None if value is False and name == "driver_listed" else value
 
 
 def _neutral(fact: Fact, name: str) -> Any:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from steadygpu.evidence.device import DeviceRef
 from steadygpu.evidence.moment import before, seconds_between
@@ -38,19 +38,25 @@ def fold(
 ) -> tuple[tuple[Ruled, ...], tuple[Incident, ...]]:
     """Return the findings with `caused_by` and `consequences` set, and one incident for each root.
 
-    `parents` maps a BDF to the BDF of the port above it. A finding has one cause: the one nearest
-    before it, else the first of the catalogue. The relation is acyclic, so each chain has a root.
+    `parents` maps a BDF to the BDF of the port above it. A finding has one cause: of the
+    first row that fits, the one nearest before it. The relation is acyclic, so each chain has a root.
     """
     by_id: dict[str, list[Ruled]] = {}
     for one in found:
         by_id.setdefault(one.rule.id, []).append(one)
     up: dict[str, tuple[str, bool]] = {}
-    for row in causes:
+    best: dict[str, tuple[Any, ...]] = {}
+    for place, row in enumerate(causes):
         for effect in by_id.get(row.consequence, ()):
             for cause in by_id.get(row.cause, ()):
                 order = _follows(cause, effect, row, parents)
-                if order is not None and cause.key != effect.key and effect.key not in up:
-                    up[effect.key] = (cause.key, order)
+                if order is None or cause.key == effect.key:
+                    continue
+                apart = seconds_between(cause.finding.first, effect.finding.last)
+                near = float("inf") if apart is None else abs(apart)
+                rank = (place, not order, near, cause.key)
+                if effect.key not in best or rank < best[effect.key]:
+                    best[effect.key], up[effect.key] = rank, (cause.key, order)
     downs: dict[str, list[str]] = {}
     for effect_key, (cause_key, _) in up.items():
         downs.setdefault(cause_key, []).append(effect_key)
@@ -83,7 +89,7 @@ def _incident(
 
 def _follows(cause: Ruled, effect: Ruled, row: Cause, parents: Mapping[str, str]) -> bool | None:
     """Return whether times prove the order; None where this cause cannot explain the effect."""
-    if not _related(cause, effect, row.relation, parents):
+    if not _related(cause, effect, row.relation, parents) or _other_boot(cause, effect):
         return None
     first, then = cause.finding.first, effect.finding.last
     order = before(first, then)
@@ -93,6 +99,14 @@ def _follows(cause: Ruled, effect: Ruled, row: Cause, parents: Mapping[str, str]
     if apart is not None and row.window_s is not None and apart > row.window_s:
         return None
     return order is True
+
+
+def _other_boot(cause: Ruled, effect: Ruled) -> bool:
+    """Say whether the two are known to be of different boots: nothing folds across one."""
+    left, right = (
+        {at.boot_id for at in (one.finding.first, one.finding.last)} for one in (cause, effect)
+    )
+    return None not in left | right and left.isdisjoint(right)
 
 
 def _related(cause: Ruled, effect: Ruled, relation: str, parents: Mapping[str, str]) -> bool:

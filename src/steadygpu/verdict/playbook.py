@@ -46,9 +46,16 @@ _PROFILE = "dcgmi dmon -e 1001,1002,1003,1004,1005 -c 30"
 
 def key_of(host: str | None, rule_id: str, subject: DeviceRef) -> str:
     """Return the key of a finding: the same in every run that names the subject equally well."""
+    weak = (
+        subject.label,
+        None if subject.index is None else f"index {subject.index}",
+        subject.mig,
+        # Devices of one name are told apart by their text; one of its own name needs none.
+        subject.text if subject.index is None and subject.kind == "card" else None,
+    )
     strongest = (
-        subject.uuid or subject.serial or subject.bdf or subject.slot or subject.label or subject.mig
-        or (f"index {subject.index}" if subject.index is not None else subject.text or subject.kind)
+        subject.uuid or subject.serial or subject.bdf or subject.slot
+        or "\0".join(name for name in weak if name) or subject.kind
     )  # fmt: skip
     name = "\0".join((host or "", rule_id, subject.kind, strongest))
     return hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:8]
