@@ -2,6 +2,7 @@ import io
 import os
 import sys
 from pathlib import Path
+from threading import Thread
 from types import SimpleNamespace
 
 import pytest
@@ -55,9 +56,50 @@ def test_a_folder_is_every_file_below_it_in_order_of_name(inside: Path) -> None:
     assert [body(t) for t in texts] == [f"in/{t.name}".encode() for t in texts]
 
 
-def test_an_empty_folder_holds_no_text(inside: Path) -> None:
+def test_an_empty_folder_is_a_text_that_could_not_be_had(inside: Path) -> None:
     (inside / "empty" / "deeper").mkdir(parents=True)
-    assert list(texts_of(["empty"])) == []
+    (text,) = texts_of(["empty"])
+    assert (text.name, text.unread) == ("empty/", "the folder holds no files")
+
+
+def test_several_folders_and_absolute_files_keep_what_tells_them_apart(inside: Path) -> None:
+    for host in ("gpu-07", "gpu-08"):
+        (inside / host).mkdir()
+        (inside / host / "q.txt").write_text(host)
+    wanted = ["gpu-07/q.txt", "gpu-08/q.txt"]
+    assert [t.name for t in texts_of(["gpu-07", "gpu-08"])] == wanted
+    assert [t.name for t in texts_of([str(inside / "gpu-07"), str(inside / "gpu-08")])] == wanted
+    files = [str(inside / name) for name in wanted]
+    assert [t.name for t in texts_of(files)] == wanted
+
+
+def test_an_empty_name_is_no_folder(inside: Path) -> None:
+    (inside / "a.txt").write_text("a")
+    with pytest.raises(FileNotFoundError):
+        list(texts_of([""]))
+
+
+def test_a_pipe_that_is_named_is_read_once(inside: Path) -> None:
+    os.mkfifo(inside / "pipe")
+    writer = Thread(target=(inside / "pipe").write_bytes, args=(b"x" * 3_000_000,))
+    writer.start()
+    sizes = [len(body(text)) for text in texts_of(["pipe"])]
+    writer.join()
+    assert sizes == [3_000_000]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_what_may_not_be_read_below_a_folder_is_a_text_that_says_so(inside: Path) -> None:
+    for name in ("in/a.txt", "in/closed/b.txt", "in/c.txt"):
+        (inside / name).parent.mkdir(parents=True, exist_ok=True)
+        (inside / name).write_text("a")
+    (inside / "in/closed").chmod(0)
+    (inside / "in/c.txt").chmod(0)
+    texts = {t.name: t.unread for t in texts_of(["in"])}
+    (inside / "in/closed").chmod(0o755)
+    assert texts["a.txt"] is None
+    assert "Permission denied" in (texts["closed"] or "")
+    assert "Permission denied" in (texts["c.txt"] or "")
 
 
 def test_what_is_no_file_is_not_opened(inside: Path) -> None:

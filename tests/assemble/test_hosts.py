@@ -165,8 +165,11 @@ def test_a_host_is_named_from_a_place_that_can_be_looked_up() -> None:
     assert pile.host_from is None
 
 
-def test_nothing_given_is_no_host() -> None:
-    assert piles([]) == []
+def test_nothing_given_is_one_unknown_host_with_a_gap() -> None:
+    (pile,) = piles([])
+    assert pile.host is None
+    assert not pile.outputs
+    assert pile.gaps[0].ask
 
 
 # As texts

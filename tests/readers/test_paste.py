@@ -345,3 +345,52 @@ def test_what_to_ask_for_is_the_text_that_shows_most_unless_it_was_given() -> No
     assert ask_for("GpuTemperature", {"nvidia-smi-xml"}) is None
     assert ask_for("ToolMessage") is None
     assert ask_for("NoSuchRecord") is None
+
+
+def long_log(lines: int = 40_000) -> str:
+    return "".join(f"[{n:12.6f}] eth0: link {n} is quiet\n" for n in range(lines))
+
+
+def test_what_follows_a_log_of_more_than_a_megabyte_is_read_too() -> None:
+    paste = f"root@n1:~# dmesg\n[    0.000000] Linux version 6.1.0\n{long_log()}root@n1:~# nvidia-smi -L\n{LIST}"
+    parts = read(paste)
+    assert kinds(parts) == ["kernel-log", "nvidia-smi-L"]
+    assert {text.host for text, _ in parts} == {"n1"}
+    spans = [f for _, r in parts for f in r.facts if type(f).__name__ == "KernelLogSpan"]
+    assert [span.whole for span in spans] == [True]
+
+
+def test_the_filter_before_a_long_log_counts() -> None:
+    paste = f"root@n1:~# dmesg | grep -v NVRM\n[    0.000000] Linux version 6.1.0\n{long_log()}"
+    spans = [f for _, r in read(paste) for f in r.facts if type(f).__name__ == "KernelLogSpan"]
+    assert [span.whole for span in spans] == [None]
+
+
+def test_a_log_that_is_streamed_takes_the_prompt_before_it_and_names_what_it_could_not_read(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "big.txt"
+    body = f"root@n1:~# dmesg\n[    0.000000] Linux version 6.1.0\n{long_log()}"
+    file.write_text(body + "==============NVSMI LOG==============\n")
+    ((text, reading),) = read_text(Text(name="big.txt", body=Body(path=file)))
+    assert text.host == "n1"
+    assert [f.whole for f in reading.facts if type(f).__name__ == "KernelLogSpan"] == [True]
+    assert reading.facts[0].sources[0].first == 2
+    assert any("another output" in gap.why for gap in reading.gaps)
+
+
+def test_a_prompt_with_a_blank_behind_it_is_a_prompt() -> None:
+    parts = read(f"$ nvidia-smi -L\n{LIST}\nroot@gpu-01:~# ")
+    assert not whys(parts)
+
+
+def test_lines_without_a_prefix_after_many_with_one_are_read() -> None:
+    rows = (
+        "".join(
+            f"gpu-0{n}: GPU 0: NVIDIA A40 (UUID: GPU-{n:08d}-0000-0000-0000-000000000000)\n"
+            for n in range(1, 8)
+        )
+        * 9
+    )
+    parts = read(rows + LSMOD)
+    assert "lsmod" in kinds(parts)

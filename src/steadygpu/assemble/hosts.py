@@ -110,6 +110,9 @@ def piles(read: Sequence[tuple[Text, Reading]]) -> list[HostPile]:
         # Only gaps without a host: they stand with the first host rather than as a host of nothing.
         empty = out.pop(None)
         next(iter(out.values())).gaps.extend(empty.gaps)
+    if not out:
+        nothing = Gap(where=Source(name=""), why="nothing was given", ask="steadygpu texts")
+        out[None] = HostPile(host=None, gaps=[nothing])
     return [out[name] for name in sorted(out, key=lambda n: (n is None, n or ""))]
 
 

@@ -40,6 +40,9 @@ class Table(click.Group):
         """Put `diagnose` in front where no command is named."""
         if args and args[0] not in COMMANDS and args[0] not in ("--help", "-h", "--version"):
             args = ["diagnose", *args]
+        # click would take the file after a bare --strict for its value.
+        end = args.index("--") if "--" in args else len(args)
+        args = ["--strict=yes" if a == "--strict" and i < end else a for i, a in enumerate(args)]
         return super().parse_args(ctx, args)
 
 
@@ -53,16 +56,30 @@ def app() -> None:
 
 
 def main() -> None:
-    """Run the command line. Ends the process with the status that HOUSE.md names."""
+    """Run the command line. Ends the process with the status that the README names."""
     try:
-        status = app.main(standalone_mode=False)
+        # Not app.main(): click's own handling ends a closed pipe with status 1.
+        with app.make_context("steadygpu", sys.argv[1:]) as context:
+            status = app.invoke(context)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except click.exceptions.Exit as done:
+        status = done.exit_code
     except click.ClickException as error:
         error.show()
-        sys.exit(2)
+        status = 2
     except (click.Abort, KeyboardInterrupt):
-        sys.exit(130)
+        status = 130
     except BrokenPipeError:
-        # The reader of our output has gone: end without a word, and keep the interpreter quiet.
-        sys.stdout = None
-        sys.exit(0)
+        status = _quietly(0)  # the reader of our output has gone: end without a word
+    except OSError as error:
+        print(f"Error: cannot write the output: {error.strerror}", file=sys.stderr)  # noqa: T201
+        status = _quietly(2)
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _quietly(status: int) -> int:
+    """Keep the interpreter from writing what it still holds for standard output."""
+    if sys.stdout is not None:
+        sys.stdout = None
+    return status

@@ -15,6 +15,7 @@ from steadygpu.evidence.reading import HostEvidence, Reading
 from steadygpu.evidence.text import Text
 from steadygpu.readers.kinds import BY_NAME, ask_for
 from steadygpu.readers.paste import read_text
+from steadygpu.report.foreign import escape
 from steadygpu.rules import never_asked, rules_for
 from steadygpu.verdict.answer import HostAnswer, Report
 from steadygpu.verdict.judge import judge
@@ -59,7 +60,10 @@ def command(
             "name the files to read, for example: steadygpu nvidia-smi.txt dmesg.txt"
         )
     report = diagnose(_read(paths))
-    _write(report, form, output, no_color)
+    try:
+        _write(report, form, output, no_color)
+    except BrokenPipeError:
+        sys.stdout = None  # who read it has seen enough; the status still tells what was found
     return exit_status(report, fail_on, strict)
 
 
@@ -67,11 +71,11 @@ def _read(paths: tuple[str, ...]) -> list[tuple[Text, Reading]]:
     try:
         return [one for text in texts_of(paths) for one in read_text(text)]
     except FileNotFoundError as error:
-        raise click.UsageError(f"{error}: no such file or folder; name files that exist") from error
+        name = escape(str(error)) or '""'
+        raise click.UsageError(f"{name}: no such file or folder; name files that exist") from error
     except OSError as error:
-        raise click.UsageError(
-            f"{error.filename or ''}: {error.strerror}; check its permissions"
-        ) from error
+        name = escape(str(error.filename or "input"))
+        raise click.UsageError(f"{name}: {error.strerror}; check its permissions") from error
 
 
 def diagnose(read: Iterable[tuple[Text, Reading]]) -> Report:
@@ -107,11 +111,14 @@ def _write(report: Report, form: str, output: str | None, no_color: bool) -> Non
 
         from steadygpu.report.terminal import render_terminal
 
-        colour = not (no_color or os.environ.get("NO_COLOR") or output) and sys.stdout.isatty()
+        terminal = sys.stdout is not None and sys.stdout.isatty()
+        colour = terminal and not (no_color or os.environ.get("NO_COLOR") or output)
         width = min(get_terminal_size((80, 24)).columns, 100) if colour else 80
         data = render_terminal(report, width=width, colour=colour).encode(
             "utf-8", "backslashreplace"
         )
+    if output is None and sys.stdout is None:
+        raise click.UsageError("standard output is closed; name a file with -o")
     if output is None:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
@@ -119,7 +126,7 @@ def _write(report: Report, form: str, output: str | None, no_color: bool) -> Non
     try:
         Path(output).write_bytes(data)
     except OSError as error:
-        raise click.UsageError(f"cannot write {output}: {error.strerror}") from error
+        raise click.UsageError(f"cannot write {escape(output)}: {error.strerror}") from error
 
 
 def exit_status(report: Report, fail_on: str, strict: str | None) -> int:

@@ -48,7 +48,7 @@ class Text:
     `name` is its path below the input. `kind` is a row of `readers.kinds`, or None while nobody has
     recognised it. `host` and `host_from` are what stood around it (a prompt, a line prefix).
     `taken` is the wall time at which it was captured, when the capture says so. `filtered` tells
-    what grep, head or tail took away, or None.
+    what grep, head or tail took away, or None. `unread` says why the body could not be had, or None.
     """
 
     name: str
@@ -58,6 +58,7 @@ class Text:
     host_from: Source | None = None
     taken: float | None = None
     filtered: str | None = None
+    unread: str | None = None
 
 
 @dataclass(slots=True)

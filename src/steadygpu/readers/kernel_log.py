@@ -16,7 +16,7 @@ from steadygpu.evidence.device import host_ref
 from steadygpu.evidence.kernel_log import KernelLogSpan
 from steadygpu.evidence.moment import UNKNOWN
 from steadygpu.evidence.reading import Fact, Reading
-from steadygpu.evidence.source import Source, cut_quote
+from steadygpu.evidence.source import Gap, Source, cut_quote
 from steadygpu.evidence.text import Lines
 from steadygpu.readers.kernel_log_aer import AerReports
 from steadygpu.readers.kernel_log_events import Families
@@ -29,6 +29,7 @@ WORDS: tuple[bytes, ...] = (
     b"vgaarb", b"Unloading", b"Linux version", b"ommand line:", b"setting system clock", b"audit(",
     b"ut of memory", b"oom-kill", b"blocked for more than", b"soft lockup", b"Kernel panic", b"EDAC",
     b"above threshold", b"BUG: ", b"general protection", b"Internal error", b"-- Boot ", b"-- Reboot",
+    b"NVSMI LOG", b"NVIDIA-SMI ",
 )  # fmt: skip
 LONGEST_LINE = 65_536  # what is longer is no log line; its rest is dropped
 HOSTS_KEPT = 10_000
@@ -65,6 +66,7 @@ class _Log:
     boots: int = 0
     marked: bool = False
     marked_id: str | None = None
+    other: Gap | None = None
 
     def __post_init__(self) -> None:
         self.families = Families(self.fold, AerReports(self.fold), NvrmMessages(self.fold))
@@ -158,7 +160,8 @@ class _Log:
                 end = _start(following) - 1 if following else last_number
                 facts.append(self._span(host, boot, end, year))
         facts += self.fold.facts(year)
-        return Reading(facts=tuple(facts), gaps=self.fold.gaps(), read_to=read_to)
+        other = (self.other,) if self.other else ()
+        return Reading(facts=tuple(facts), gaps=(*self.fold.gaps(), *other), read_to=read_to)
 
     def _span(self, host: Host, boot: Boot, end: int, year: int | None) -> KernelLogSpan:
         assert boot.first_source is not None  # a boot begins with a line
@@ -312,7 +315,11 @@ class _Scan:
             .removesuffix("\r")
         )
         clean = _ANSI.sub("", raw) if "\x1b" in raw else raw
-        if clean.strip():
+        if self.log.other is None and ("NVSMI LOG" in clean or "| NVIDIA-SMI " in clean):
+            where = _cite(self.log.name, before + 1, raw)
+            why = "another output begins within this large log and was not read"
+            self.log.other = Gap(where=where, why=why, ask="give it as a file of its own")
+        elif clean.strip():
             self.log.line(before + 1, raw, stamp_of(clean))
             self.follow = max(self.follow, self.log.families.follow)
         return end + 1

@@ -7,8 +7,10 @@ between outputs tell the host and what a filter took away.
 import re
 from dataclasses import replace
 from functools import cache
+from itertools import chain
 
-from steadygpu.evidence.reading import Reading
+from steadygpu.evidence.kernel_log import KernelLogSpan
+from steadygpu.evidence.reading import Fact, Reading
 from steadygpu.evidence.source import Gap, Source
 from steadygpu.evidence.text import Lines, Text, decode, lines_of
 from steadygpu.readers.kinds import BY_NAME, Kind, combined
@@ -21,7 +23,7 @@ _PROMPT = re.compile(
     r"(?:\([^)\s]{1,40}\)\s*)?(?:"
     r"[\w.-]{1,64}@(?P<host>[\w.-]{1,64})(?::[^$#]{0,200}|\s[^$#]{0,200})?[$#]"
     r"|\[[\w.-]{1,64}@(?P<host2>[\w.-]{1,64}) [^\]]{0,200}\][$#]"
-    r"|[$#]|PS [A-Z]:[^>]{0,200}>)(?:\s+(?P<command>\S.*))?$"
+    r"|[$#]|PS [A-Z]:[^>]{0,200}>)(?:\s+(?P<command>\S.*))?\s*$"
 )
 _BARE_COMMAND = re.compile(
     r"(?:sudo )?(?:nvidia-smi|dmesg|journalctl|lspci|iostat|lscpu|numactl|lsmod|uname|date|cat /\S+)(?: [\w ./,=-]{1,200})?\s*$"
@@ -29,6 +31,9 @@ _BARE_COMMAND = re.compile(
 _FILTER = re.compile(r"\|\s*(?:\w*grep|head|tail|awk|sed|cut)\b")
 _HOST_PREFIX = re.compile(r"(?P<host>[A-Za-z0-9][A-Za-z0-9._-]{0,62}): ?(?P<rest>.*)$")
 _TIME_PREFIX = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3,9}Z (?:std(?:out|err) [FP] )?")
+
+# First characters of log lines: seconds or a date in brackets, a level; dates in figures; months; JSON.
+_LOG_STARTS = (b"[<", b"0123456789", b"JFMASOND-", b"{")
 
 Read = tuple[Text, Reading]
 
@@ -43,6 +48,8 @@ def read_text(text: Text) -> tuple[Read, ...]:
 
     Never raises for what the text holds. Raises OSError where the body cannot be read.
     """
+    if text.unread is not None:
+        return (_unread(text, Source(name=text.name), text.unread),)
     data = text.body.data
     if data is None:
         head = next(iter(text.body.blocks()), b"") if text.body.path else text.body.head
@@ -55,15 +62,17 @@ def read_text(text: Text) -> tuple[Read, ...]:
                 return (_unread(text, Source(name=text.name), "larger than 64 MB and no log"),)
             parts.append(block)
         data = b"".join(parts)
-    elif len(data) > STREAM_FROM and _is_log(data[:STREAM_FROM]):
+    elif len(data) > STREAM_FROM and _is_log(data[:STREAM_FROM]) and _all_alike(data):
         return (_read_log(text),)
     content = decode(data)
-    if not content.strip("\0 \t\r\n"):
-        return (_unread(text, Source(name=text.name), "the text is empty"),)
     lines = lines_of(text.name, content, filtered=text.filtered)
+    if not any(line.strip("\0 \t\r") for line in lines.clean):
+        return (_unread(text, Source(name=text.name), "the text is empty"),)
     out: list[Read] = []
     for one in _by_prefix(lines):
         out.extend(_read_lines(text, one))
+    if not out:
+        out.append(_unread(text, lines.cite(0), "no output stands in this text", "steadygpu texts"))
     return tuple(out)
 
 
@@ -77,6 +86,16 @@ def _is_log(head: bytes) -> bool:
     return False
 
 
+def _all_alike(data: bytes) -> bool:
+    """Say whether all lines begin as the first one does, so that nothing but a log stands here."""
+    first = data.lstrip(b"\xef\xbb\xbf\r\n \t")[:1]
+    alike = next((group for group in _LOG_STARTS if first in group), None)
+    if alike is None or not first:
+        return False
+    # Lines of a message that goes on begin with a blank.
+    return re.search(rb"\n[^" + re.escape(alike) + rb"\r\n \t]", data) is None
+
+
 def _kind(found: "re.Match[str]") -> Kind:
     assert found.lastgroup is not None
     return BY_NAME[found.lastgroup.replace("_", "-")]
@@ -84,11 +103,24 @@ def _kind(found: "re.Match[str]") -> Kind:
 
 def _read_log(text: Text) -> Read:
     kind = BY_NAME["kernel-log"]
+    blocks = text.body.blocks()
+    head = next(blocks, b"")
+    first, newline, _ = head.partition(b"\n")
+    asked = lines_of(text.name, decode(first)) if len(first) < 1000 else None
+    if asked and newline and _prompt(asked.clean[0]):
+        text = _after_prompt(text, asked, 0)
+        head = b"\n" + head[len(first) + 1 :]  # the numbers of the lines below stay
     try:
-        reading = kind.read_blocks()(text.body.blocks(), text.name, text.host)
+        reading = kind.read_blocks()(chain((head,), blocks), text.name, text.host)
+        if text.filtered is not None:
+            reading = replace(reading, facts=tuple(_not_whole(fact) for fact in reading.facts))
     except Exception as error:  # noqa: BLE001 - a reader that breaks is a gap, never a traceback
         return _broken(text, Source(name=text.name), kind, error)
     return replace(text, kind=kind.name), reading
+
+
+def _not_whole(fact: Fact) -> Fact:
+    return replace(fact, whole=None) if isinstance(fact, KernelLogSpan) else fact
 
 
 def _unread(text: Text, where: Source, why: str, ask: str | None = None) -> Read:
@@ -113,16 +145,17 @@ def _by_prefix(lines: Lines) -> list[Lines]:
         return [lines]
     if not any(p and _heads().match(p["rest"]) for p in prefixed):
         return [lines]
-    parts: dict[str, Lines] = {}
+    hosts = {p["host"] for p in prefixed if p}
+    parts: dict[str | None, Lines] = {}
     for at, line in enumerate(lines.clean):
         found = _HOST_PREFIX.match(line)
-        if found is None:
-            continue
+        # What stands without a prefix, or with a word that was none of them, is a text of its own.
+        host = found["host"] if found and (found["host"] in hosts or len(parts) < 2) else None
         part = parts.setdefault(
-            found["host"], Lines(name=lines.name, raw=[], clean=[], numbers=[], host=found["host"])
+            host, Lines(name=lines.name, raw=[], clean=[], numbers=[], host=host)
         )
         part.raw.append(lines.raw[at])
-        part.clean.append(found["rest"])
+        part.clean.append(found["rest"] if found and host else line)
         assert isinstance(part.numbers, list)
         part.numbers.append(lines.numbers[at])
     return list(parts.values())
