@@ -325,11 +325,13 @@ def test_a_name_that_no_file_system_takes_is_wrong_use() -> None:
 def test_a_file_that_may_not_be_read_is_wrong_use_and_named(tmp_path: Path) -> None:
     write(tmp_path, closed=DMESG)
     (tmp_path / "closed.txt").chmod(0)
-    for given_path in (tmp_path / "closed.txt", tmp_path):
-        result = run(given_path)
-        assert result.exit_code == 2
-        assert "closed.txt" in spoken(result)
-        assert "check its permissions" in spoken(result)
+    result = run(tmp_path / "closed.txt")
+    assert result.exit_code == 2
+    assert "closed.txt" in spoken(result)
+    assert "check its permissions" in spoken(result)
+    told = json.loads(run(tmp_path, "--format", "json").output)
+    assert told["summary"]["unknown"] == 1
+    assert "Permission denied" in told["hosts"][0]["gaps"][0]["why"]
 
 
 def test_a_file_that_cannot_be_read_is_wrong_use_and_named(
