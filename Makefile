@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: docs demo test test-system system-deps test-all clean
+.PHONY: docs coverage demo test test-system system-deps test-all clean
 
 # A virtual environment of our own: safe where the system Python refuses installs (PEP 668).
 $(READY): pyproject.toml constraints.txt
@@ -25,6 +25,10 @@ test: $(READY)
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
 	$(BIN)/pytest -q -n auto -m 'not slow and not slurm and not netns and not prometheus and not chromium and not torch and not network'
+
+# Branch coverage of the pure rooms, of which CONVENTIONS.md asks 95 %.
+coverage: $(READY)
+	@$(BIN)/pytest -q -n auto --cov=steadygpu.readers --cov=steadygpu.assemble --cov=steadygpu.rules --cov=steadygpu.verdict --cov-branch --cov-fail-under=95 --cov-report=term:skip-covered
 
 # What needs services or minutes. A skip is printed with its reason; STEADY_STRICT=1 makes it a failure.
 test-system: $(READY)
