@@ -234,3 +234,17 @@ def test_one_fault_at_the_same_second_of_two_boots_is_two() -> None:
     boot = "[    0.000000] Linux version 6.1.0\n[    9.500000] NVRM: Xid (PCI:0000:10:00): 79, pid=1, GPU has fallen off the bus.\n"
     (host,) = evidence({"d.txt": boot + boot})
     assert sum(type(f).__name__ == "XidEvent" for f in host.facts) == 2
+
+
+def test_an_anchor_orders_raw_seconds_and_a_zoned_time_but_no_local_time() -> None:
+    port = (
+        "[    0.100000] Linux version 6.8.0\n"
+        + ANCHOR
+        + AER.replace("0000:00:02.0", "0000:10:00.0")
+    )
+    zoned = XID.replace("Jan 21 10:01:44", "2026-01-21T10:03:44+00:00")
+    for anchored, xid, known in ((port, zoned, True), (port, XID, False),
+                                 (port.replace(ANCHOR, ""), zoned, False)):  # fmt: skip
+        (host,) = report({"dmesg": anchored, "syslog": xid}).hosts
+        (incident,) = host.answer.incidents
+        assert incident.order_known is known

@@ -269,6 +269,7 @@ def _ruled_out(verdicts: Sequence[Verdict], found: Sequence[Ruled]) -> tuple[Rul
         for v in verdicts
         if v.rule.rules_out and v.outcome in ("unknown", "broken", "fail")
     }
+    loud = {one.finding.subject for one in found if one.severity != "info"}
     out: dict[str, RuledOut] = {}
     for verdict in verdicts:
         kind = verdict.rule.points_to
@@ -276,7 +277,8 @@ def _ruled_out(verdicts: Sequence[Verdict], found: Sequence[Ruled]) -> tuple[Rul
             continue
         if kind in pointed | open_:
             continue
-        fine = next((s for s in verdict.seen if isinstance(s, Fine) and s.because), None)
+        fines = [s for s in verdict.seen if isinstance(s, Fine) and s.because]
+        fine = next((s for s in fines if s.subject in loud), fines[0] if fines else None)
         if fine is not None:
             source = fine.sources[0] if fine.sources else None
             out[kind] = RuledOut(kind=kind, because=fine.because, source=source)
