@@ -18,6 +18,7 @@ class Subject(NamedTuple):
 
 
 SUBJECTS: dict[str, Subject] = {
+    "acs": Subject(1, ("PciAcs", "PciDevice", "PeerPath")),
     "aer": Subject(
         3,
         (
@@ -52,13 +53,14 @@ SUBJECTS: dict[str, Subject] = {
         ),
     ),
     "clock": Subject(
-        3,
+        4,
         (
             "GpuClock",
             "GpuClockReasons",
             "GpuMode",
         ),
     ),
+    "cpu": Subject(1, ("CpuLoad",)),
     "ecc": Subject(7, ("EccCounters", "GpuMode")),
     "lost": Subject(
         4,

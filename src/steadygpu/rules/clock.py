@@ -22,9 +22,11 @@ from steadygpu.verdict.rule import (
     Finding,
     Fine,
     Maybe,
+    Mine,
     NotHere,
     One,
     Seen,
+    Trend,
     Unclear,
     cite,
     lacking,
@@ -39,6 +41,12 @@ FAST_STATES = (
     2,
     3,
 )  # nvidia-smi(1), Performance State: P0 is maximum, GeForce computes in P2
+MANY_SAMPLES = 20  # our choice: fewer do not tell a habit from a moment
+MANY_SWINGS = 3  # our choice: a clock that falls once or twice answers to something
+SWING = 0.2  # our choice: a fifth of the clock is a fifth of the speed of compute-bound work
+OVER_TIME = (
+    "nvidia-smi --query-gpu=timestamp,index,uuid,utilization.gpu,clocks.sm --format=csv -l 1"
+)
 EVERY_REASON = (
     "idle", "application_clocks", "sw_power_cap", "hw_slowdown", "hw_thermal", "hw_power_brake",
     "sync_boost", "sw_thermal", "display_clock",
@@ -87,6 +95,54 @@ def clock_stuck_low(
             sources=(*proof, *cite(load, "busy_ratio"), *cite(reasons, *EVERY_REASON)),
             first=clock.at, last=clock.at,
         )  # fmt: skip
+
+
+@rule(
+    id="throttle.clock-oscillates",
+    title="The clock swings at constant load",
+    severity="warning",
+    action="fix-config",
+    meaning="The clock goes up and down by more than a fifth again and again while the card is busy all the time: "
+    "requests that meet a low clock take longer, which shows in tail latency.",
+    decision="Lock the clock at what the card holds under its power limit, or raise the limit.",
+    next_step="nvidia-smi -q -d CLOCK,POWER,PERFORMANCE; then nvidia-smi -lgc MIN,MAX on a test card",
+    references=("nvidia-smi(1), lock GPU clocks", REASONS),
+)
+def clock_oscillates(clocks: Trend[GpuClock], loads: Mine[GpuLoad]) -> Iterator[Seen]:
+    """Only samples at full load count, and only swings that turn back: a clock that falls once has a reason."""
+    device = clocks[0].device if clocks else None
+    if device is None:
+        return
+    busy = {
+        load.at: load for load in loads if load.busy_ratio is not None and load.busy_ratio >= BUSY
+    }
+    seen = [c for c in clocks if c.sm_mhz is not None and c.at in busy]
+    if len(seen) < MANY_SAMPLES:
+        why = f"fewer than {MANY_SAMPLES} samples of the clock at full load"
+        yield Unclear(subject=device, why=why, ask=OVER_TIME)
+        return
+    top, swings, turned = 0, 0, True
+    low = seen[0].sm_mhz or 0
+    for clock in seen:
+        now = clock.sm_mhz or 0
+        top, low = max(top, now), min(low, now)
+        if turned and now <= (1 - SWING) * top:
+            swings, turned, low = swings + 1, False, now
+        elif not turned and now >= low / (1 - SWING):
+            turned, top = True, now
+    lowest, highest = min(c.sm_mhz or 0 for c in seen), max(c.sm_mhz or 0 for c in seen)
+    says = f"{lowest} to {highest} MHz in {len(seen)} samples at full load, {swings} falls of a fifth or more"
+    proof = [s for c in seen for s in (*cite(c, "sm_mhz"), *cite(busy[c.at], "busy_ratio"))]
+    if swings >= MANY_SWINGS:
+        yield Finding(
+            subject=device,
+            says=says,
+            sources=tuple(dict.fromkeys(proof)),
+            first=seen[0].at,
+            last=seen[-1].at,
+        )
+    else:
+        yield Fine(subject=device, because=says, sources=tuple(dict.fromkeys(proof[:2])))
 
 
 @rule(
