@@ -3,23 +3,20 @@
 from collections.abc import Iterable
 from typing import Any
 
+from rules.hand import at, cited, found, weight
 from steadygpu.evidence.device import DeviceRef, host_ref
 from steadygpu.evidence.kernel_log import AerEvent, LinkDownEvent, NvrmEvent, XidEvent
 from steadygpu.evidence.link import PciDevice, PciErrorStatus
 from steadygpu.evidence.moment import UNKNOWN, Moment
 from steadygpu.evidence.source import Absent, Source
 from steadygpu.rules import aer
-from steadygpu.verdict.rule import Finding, Fine, NotHere, Rule, Seen, Unclear
+from steadygpu.verdict.rule import Finding, Fine, NotHere, Seen, Unclear
 
 CARD = DeviceRef(kind="card", bdf="0000:41:00.0")
 PORT = DeviceRef(kind="port", bdf="0000:40:01.0")
 SWITCH = DeviceRef(kind="port", bdf="0000:42:00.0")
 NIC = DeviceRef(kind="nic", bdf="0000:22:00.0")
 BARE = DeviceRef(kind="pci", bdf="0000:23:00.0")
-
-
-def at(seconds: float) -> Moment:
-    return Moment(wall=seconds)
 
 
 def make(cls: type[Any], device: DeviceRef, **fields: Any) -> Any:
@@ -62,20 +59,6 @@ def uncorrected(
     *events: Any, downs: Any = (), status: Any = (), tree: Any = (), xids: Any = (), whole: Any = 0
 ) -> Seen:
     return worst(aer.aer_uncorrected.check(events, downs, status, tree, xids, (), bool(whole)))
-
-
-def found(seen: Seen) -> Finding:
-    assert isinstance(seen, Finding)
-    assert seen.sources
-    return seen
-
-
-def weight(rule: Rule, finding: Finding) -> tuple[str, str]:
-    return finding.severity or rule.severity, finding.action or rule.action
-
-
-def cited(finding: Finding) -> set[str]:
-    return {s.name.removesuffix(".txt") for s in finding.sources}
 
 
 def test_corrected_errors_of_a_card_are_counted_into_one_warning() -> None:

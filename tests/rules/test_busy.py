@@ -2,13 +2,14 @@
 
 from typing import Any
 
+from rules.hand import one, says
 from steadygpu.evidence.cpu import CpuLoad
 from steadygpu.evidence.device import DeviceRef, host_ref
 from steadygpu.evidence.gpu import GpuLoad, GpuMode, GpuPower
 from steadygpu.evidence.source import Absent, Source
 from steadygpu.evidence.storage import DiskLoad
 from steadygpu.rules import busy
-from steadygpu.verdict.rule import Finding, Fine, NotHere, Rule, Seen, Unclear
+from steadygpu.verdict.rule import Fine, NotHere, Unclear
 
 CARD = DeviceRef(kind="card", index=0)
 PROOF = (Source(name="a.txt", quote="a line"),)
@@ -17,16 +18,6 @@ NO_UTIL = (Absent(field="busy_ratio", reason="not_supported", source=PROOF[0]),)
 
 def make(cls: type[Any], device: DeviceRef = CARD, **fields: Any) -> Any:
     return cls(device=device, sources=PROOF, **fields)
-
-
-def one(rule: Rule, *records: Any) -> Seen:
-    (seen,) = rule.check(*records)
-    return seen
-
-
-def says(seen: Seen) -> str:
-    assert isinstance(seen, Finding)
-    return seen.says
 
 
 def test_card_idle_needs_no_kernel_and_no_process() -> None:

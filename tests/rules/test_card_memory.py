@@ -2,12 +2,13 @@
 
 from typing import Any
 
+from rules.hand import one, says
 from steadygpu.evidence.device import DeviceRef
 from steadygpu.evidence.gpu import GpuLoad, GpuMemory, GpuMode, GpuProcess
 from steadygpu.evidence.source import Source
 from steadygpu.evidence.units import GIB
 from steadygpu.rules import card_memory
-from steadygpu.verdict.rule import Finding, Fine, NotHere, Rule, Seen, Unclear
+from steadygpu.verdict.rule import Fine, NotHere, Unclear
 
 CARD = DeviceRef(kind="card", index=0)
 PROOF = (Source(name="a.txt", quote="a line"),)
@@ -15,16 +16,6 @@ PROOF = (Source(name="a.txt", quote="a line"),)
 
 def make(cls: type[Any], device: DeviceRef = CARD, **fields: Any) -> Any:
     return cls(device=device, sources=PROOF, **fields)
-
-
-def one(rule: Rule, *records: Any) -> Seen:
-    (seen,) = rule.check(*records)
-    return seen
-
-
-def says(seen: Seen) -> str:
-    assert isinstance(seen, Finding)
-    return seen.says
 
 
 def test_memory_near_full_above_95_percent() -> None:

@@ -2,12 +2,13 @@
 
 from typing import Any
 
+from rules.hand import one, says
 from steadygpu.evidence.device import DeviceRef, host_ref
 from steadygpu.evidence.gpu import GpuFabric, GpuLoad, GpuMemory, GpuMode
 from steadygpu.evidence.source import Source
 from steadygpu.evidence.units import MIB
 from steadygpu.rules import card_mode
-from steadygpu.verdict.rule import Finding, Fine, NotHere, Rule, Seen, Unclear
+from steadygpu.verdict.rule import Finding, Fine, NotHere, Unclear
 
 CARD = DeviceRef(kind="card", bdf="0000:41:00.0")
 PROOF = (Source(name="a.txt", quote="a line"),)
@@ -15,17 +16,6 @@ PROOF = (Source(name="a.txt", quote="a line"),)
 
 def make(cls: type[Any], device: DeviceRef | None = None, **fields: Any) -> Any:
     return cls(device=device or host_ref(), sources=PROOF, **fields)
-
-
-def one(rule: Rule, *records: Any) -> Seen:
-    (seen,) = rule.check(*records)
-    return seen
-
-
-def says(seen: Seen) -> str:
-    assert isinstance(seen, Finding)
-    assert seen.sources
-    return seen.says
 
 
 def test_exclusive_mode_is_critical_only_while_held() -> None:

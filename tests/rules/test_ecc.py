@@ -4,21 +4,18 @@ from typing import Any
 
 import pytest
 
+from rules.hand import at, found, one, weight
 from steadygpu.evidence.device import DeviceRef
 from steadygpu.evidence.ecc import EccCounters, RowRemap
 from steadygpu.evidence.gpu import GpuIdentity, GpuMode
 from steadygpu.evidence.moment import Moment
 from steadygpu.evidence.source import Absent, Source
 from steadygpu.rules import ecc, memory_repair
-from steadygpu.verdict.rule import Finding, Fine, NotHere, Rule, Seen, Unclear
+from steadygpu.verdict.rule import Finding, Fine, NotHere, Unclear
 
 CARD = DeviceRef(kind="card", bdf="0000:41:00.0")
 CORRECTED = ("corrected", "sram_corrected", "dram_corrected")
 TOTALS = ("corrected", "uncorrected")
-
-
-def at(seconds: float) -> Moment:
-    return Moment(wall=seconds)
 
 
 def line(text: str, *fields: str) -> Source:
@@ -41,22 +38,6 @@ def life(**fields: Any) -> Any:
 
 def not_there(*fields: str) -> dict[str, Any]:
     return {"absent": tuple(Absent(field=f, reason="not_supported", source=line("N/A", f)) for f in fields)}  # fmt: skip
-
-
-def one(rule: Rule, *records: Any) -> Seen:
-    (seen,) = rule.check(*records)
-    return seen
-
-
-def found(seen: Seen) -> Finding:
-    assert isinstance(seen, Finding)
-    assert seen.sources
-    assert seen.subject == CARD
-    return seen
-
-
-def weight(rule: Rule, finding: Finding) -> tuple[str, str]:
-    return finding.severity or rule.severity, finding.action or rule.action
 
 
 def quotes(seen: Finding | Fine) -> list[str]:

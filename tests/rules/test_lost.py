@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from rules.hand import cited, found, one, weight
 from steadygpu.evidence.device import DeviceRef, host_ref
 from steadygpu.evidence.driver import ToolMessage
 from steadygpu.evidence.ecc import GpuRecovery
@@ -12,7 +13,7 @@ from steadygpu.evidence.link import PciDevice
 from steadygpu.evidence.moment import Moment
 from steadygpu.evidence.source import Absent, Source
 from steadygpu.rules import lost
-from steadygpu.verdict.rule import ACTIONS, Finding, Fine, NotHere, Rule, Seen, Unclear
+from steadygpu.verdict.rule import Finding, Fine, NotHere, Seen, Unclear
 
 HOST = host_ref("node7")
 
@@ -50,29 +51,8 @@ def known(*numbers: int) -> tuple[Any, ...]:
     return tuple(make(GpuIdentity, card(n), name="NVIDIA H100") for n in numbers)
 
 
-def one(rule: Rule, *records: Any) -> Seen:
-    (seen,) = rule.check(*records)
-    return seen
-
-
 def missing(pci_devices: Any, listings: Any = (), cards: Any = ()) -> Seen:
     return one(lost.gpu_missing, tuple(pci_devices), tuple(listings), tuple(cards))
-
-
-def found(seen: Seen) -> Finding:
-    assert isinstance(seen, Finding)
-    assert seen.sources
-    return seen
-
-
-def weight(rule: Rule, finding: Finding) -> tuple[str, str]:
-    action = finding.action or rule.action
-    assert ACTIONS.index(action) <= ACTIONS.index(rule.action)
-    return finding.severity or rule.severity, action
-
-
-def cited(finding: Finding) -> set[str]:
-    return {s.name.removesuffix(".txt") for s in finding.sources}
 
 
 FOUR = tuple(pci(n) for n in range(4))

@@ -2,11 +2,12 @@
 
 from typing import Any
 
+from rules.hand import found, one, weight
 from steadygpu.evidence.device import DeviceRef
 from steadygpu.evidence.ecc import RetiredPages, RowRemap
 from steadygpu.evidence.source import Absent, Source
 from steadygpu.rules import memory_repair
-from steadygpu.verdict.rule import Finding, Fine, NotHere, Rule, Seen, Unclear
+from steadygpu.verdict.rule import Finding, Fine, NotHere, Unclear
 
 CARD = DeviceRef(kind="card", bdf="0000:41:00.0")
 
@@ -28,24 +29,8 @@ def not_there(*fields: str) -> dict[str, Any]:
     }
 
 
-def one(rule: Rule, *records: Any) -> Seen:
-    (seen,) = rule.check(*records)
-    return seen
-
-
-def found(seen: Seen) -> Finding:
-    assert isinstance(seen, Finding)
-    assert seen.sources
-    assert seen.subject == CARD
-    return seen
-
-
 def quotes(finding: Finding) -> list[str]:
     return [source.quote for source in finding.sources]
-
-
-def weight(rule: Rule, finding: Finding) -> tuple[str, str]:
-    return finding.severity or rule.severity, finding.action or rule.action
 
 
 def test_a_row_that_waits_for_its_remap_asks_for_a_reset() -> None:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from rules.hand import found, one, weight
 from steadygpu.evidence.cpu import CpuLayout
 from steadygpu.evidence.device import DeviceRef, host_ref
 from steadygpu.evidence.gpu import CardListing, GpuProcess
@@ -10,7 +11,7 @@ from steadygpu.evidence.memory import NumaNode
 from steadygpu.evidence.source import Source
 from steadygpu.evidence.topology import GpuAffinity, PeerPath
 from steadygpu.rules import numa
-from steadygpu.verdict.rule import Finding, Fine, NotHere, Rule, Seen, Unclear
+from steadygpu.verdict.rule import Finding, Fine, NotHere, Seen, Unclear
 
 HOST = host_ref("node7")
 NIC = DeviceRef(kind="nic", host="node7", label="mlx5_0")
@@ -37,25 +38,10 @@ def layout(nodes: int | None) -> Any:
     return make(CpuLayout, HOST, numa_nodes=nodes)
 
 
-def one(rule: Rule, *records: Any) -> Seen:
-    (seen,) = rule.check(*records)
-    return seen
-
-
 def split(cards: Any = (), devices: Any = (), cpus: Any = None) -> Seen:
     seen = one(numa.numa_split, cards, devices, cpus)
     assert seen.subject == HOST
     return seen
-
-
-def found(seen: Seen) -> Finding:
-    assert isinstance(seen, Finding)
-    assert seen.sources
-    return seen
-
-
-def weight(rule: Rule, finding: Finding) -> tuple[str, str]:
-    return finding.severity or rule.severity, finding.action or rule.action
 
 
 def cited(seen: Finding | Fine) -> list[str]:

@@ -4,13 +4,14 @@ from typing import Any
 
 import pytest
 
+from rules.hand import cited, found, one, weight
 from steadygpu.evidence.device import DeviceRef
 from steadygpu.evidence.gpu import GpuLoad
 from steadygpu.evidence.link import PciDevice, PcieLink
 from steadygpu.evidence.moment import Moment
 from steadygpu.evidence.source import Absent, Source
 from steadygpu.rules import pcie
-from steadygpu.verdict.rule import Finding, Fine, NotHere, Rule, Seen, Unclear
+from steadygpu.verdict.rule import Finding, Fine, NotHere, Seen, Unclear
 
 CARD = DeviceRef(kind="card", bdf="0000:41:00.0")
 PORT = DeviceRef(kind="port", bdf="0000:40:01.0")
@@ -41,11 +42,6 @@ NOT_PERMITTED = tuple(
 )
 
 
-def one(rule: Rule, *records: Any) -> Seen:
-    (seen,) = rule.check(*records)
-    return seen
-
-
 def width(own: Any, port: Any = None, devices: Any = ()) -> Seen:
     return one(pcie.pcie_width_low, own, (own, *([port] if port else [])), devices)
 
@@ -57,21 +53,6 @@ def speed(own: Any, load: Any = BUSY, port: Any = None, devices: Any = ()) -> Se
 
 def slot(own: Any, port: Any = None, devices: Any = BELOW) -> Seen:
     return one(pcie.pcie_limited_by_slot, own, (own, *([port] if port else [])), devices)
-
-
-def found(seen: Seen) -> Finding:
-    assert isinstance(seen, Finding)
-    assert seen.sources
-    assert seen.subject == CARD
-    return seen
-
-
-def weight(rule: Rule, finding: Finding) -> tuple[str, str]:
-    return finding.severity or rule.severity, finding.action or rule.action
-
-
-def cited(finding: Finding) -> set[str]:
-    return {s.name.removesuffix(".txt") for s in finding.sources}
 
 
 def test_lost_lanes_count_at_any_load() -> None:

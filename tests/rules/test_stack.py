@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from rules.hand import one, says
 from steadygpu.evidence.device import DeviceRef, host_ref
 from steadygpu.evidence.driver import DriverVersion, KernelModule, ModuleListing, ToolMessage
 from steadygpu.evidence.gpu import CardListing
@@ -10,7 +11,7 @@ from steadygpu.evidence.link import PciDevice
 from steadygpu.evidence.moment import Moment
 from steadygpu.evidence.source import Source
 from steadygpu.rules import stack
-from steadygpu.verdict.rule import Finding, Fine, NotHere, Rule, Seen, Unclear
+from steadygpu.verdict.rule import Fine, NotHere, Unclear
 
 CARD = DeviceRef(kind="card", bdf="0000:41:00.0")
 PROOF = (Source(name="a.txt", quote="a line"),)
@@ -36,17 +37,6 @@ def gpu(**fields: Any) -> Any:
 LISTING = make(CardListing, tool="nvidia-smi", listed=4)
 WHOLE = make(ModuleListing, count=90)
 CUT = make(ModuleListing, count=3, complete=False)
-
-
-def one(rule: Rule, *records: Any) -> Seen:
-    (seen,) = rule.check(*records)
-    return seen
-
-
-def says(seen: Seen) -> str:
-    assert isinstance(seen, Finding)
-    assert seen.sources
-    return seen.says
 
 
 def test_library_mismatch_names_both_versions() -> None:

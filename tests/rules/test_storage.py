@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from rules.hand import cited, found, one, weight
 from steadygpu.evidence.cpu import CpuLoad
 from steadygpu.evidence.device import DeviceRef, host_ref
 from steadygpu.evidence.gpu import GpuLoad
@@ -10,7 +11,7 @@ from steadygpu.evidence.source import Absent, Source
 from steadygpu.evidence.storage import DiskLoad
 from steadygpu.evidence.units import KIB, MB
 from steadygpu.rules import storage
-from steadygpu.verdict.rule import Finding, Fine, NotHere, Rule, Seen, Unclear
+from steadygpu.verdict.rule import Fine, NotHere, Unclear
 
 CARD = DeviceRef(kind="card", index=0)
 NOW = Moment(wall=1000.0)
@@ -32,25 +33,6 @@ def full(label: str = "sda", **fields: Any) -> Any:
 
 def card(busy: float | None, **fields: Any) -> Any:
     return make(GpuLoad, CARD, busy_ratio=busy, **fields)
-
-
-def one(rule: Rule, *records: Any) -> Seen:
-    (seen,) = rule.check(*records)
-    return seen
-
-
-def found(seen: Seen) -> Finding:
-    assert isinstance(seen, Finding)
-    assert seen.sources
-    return seen
-
-
-def weight(rule: Rule, finding: Finding) -> tuple[str, str]:
-    return finding.severity or rule.severity, finding.action or rule.action
-
-
-def cited(finding: Finding) -> set[str]:
-    return {s.name.removesuffix(".txt") for s in finding.sources}
 
 
 def test_a_full_disk_beside_a_waiting_card_is_a_warning() -> None:

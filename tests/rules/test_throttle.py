@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from rules.hand import one, says
 from steadygpu.evidence.device import DeviceRef
 from steadygpu.evidence.gpu import (
     GpuClockReasons,
@@ -12,7 +13,7 @@ from steadygpu.evidence.gpu import (
 from steadygpu.evidence.source import Source
 from steadygpu.rules import clock as clocks
 from steadygpu.rules import throttle
-from steadygpu.verdict.rule import Finding, Fine, NotHere, Rule, Seen, Unclear
+from steadygpu.verdict.rule import Finding, Fine, NotHere, Unclear
 
 QUIET = dict.fromkeys(clocks.EVERY_REASON, False)
 
@@ -28,17 +29,6 @@ def make(cls: type[Any], index: int = 0, line: int = 1, **fields: Any) -> Any:
 
 def reasons(index: int = 0, **fields: Any) -> Any:
     return make(GpuClockReasons, index, **{**QUIET, **fields})
-
-
-def one(rule: Rule, *records: Any) -> Seen:
-    (seen,) = rule.check(*records)
-    return seen
-
-
-def says(seen: Seen) -> str:
-    assert isinstance(seen, Finding)
-    assert seen.sources
-    return seen.says
 
 
 def test_hw_thermal_by_its_own_reason_or_by_the_parent_at_slowdown() -> None:

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
+from rules.hand import at, cited, found, one, weight
 from steadygpu.evidence.device import DeviceRef, host_ref
 from steadygpu.evidence.driver import DriverVersion, ToolMessage
 from steadygpu.evidence.kernel_log import NvrmEvent, XidEvent
-from steadygpu.evidence.moment import Moment
 from steadygpu.evidence.source import Source
 from steadygpu.rules import xid
-from steadygpu.verdict.rule import Finding, Fine, Rule, Seen, Unclear
+from steadygpu.verdict.rule import Finding, Fine, Rule, Unclear
 
 CARD = DeviceRef(kind="card", bdf="0000:41:00.0")
 OTHER = DeviceRef(kind="card", bdf="0000:81:00.0")
@@ -24,10 +24,6 @@ BY_CODE = (
 )
 
 
-def at(seconds: float) -> Moment:
-    return Moment(wall=seconds)
-
-
 def make(cls: type[Any], device: DeviceRef, **fields: Any) -> Any:
     proof = (Source(name=f"{cls.__name__}.txt", quote=f"a line on {device.bdf}"),)
     return cls(device=device, sources=proof, **fields)
@@ -35,25 +31,6 @@ def make(cls: type[Any], device: DeviceRef, **fields: Any) -> Any:
 
 def event(code: int, device: DeviceRef = CARD, **fields: Any) -> Any:
     return make(XidEvent, device, code=code, **fields)
-
-
-def one(rule: Rule, *records: Any) -> Seen:
-    (seen,) = rule.check(*records)
-    return seen
-
-
-def found(seen: Seen) -> Finding:
-    assert isinstance(seen, Finding)
-    assert seen.sources
-    return seen
-
-
-def weight(rule: Rule, finding: Finding) -> tuple[str, str]:
-    return finding.severity or rule.severity, finding.action or rule.action
-
-
-def cited(finding: Finding) -> set[str]:
-    return {s.name.removesuffix(".txt") for s in finding.sources}
 
 
 def test_a_lost_card_is_told_by_number_sentence_or_refusal() -> None:

@@ -4,21 +4,17 @@ from typing import Any
 
 import pytest
 
+from rules.hand import at, found, one, weight
 from steadygpu.evidence.device import DeviceRef, host_ref
 from steadygpu.evidence.gpu import CardListing, GpuIdentity
 from steadygpu.evidence.kernel_log import XidEvent
 from steadygpu.evidence.link import PciDevice
-from steadygpu.evidence.moment import Moment
 from steadygpu.evidence.source import Source
 from steadygpu.rules import xid_other as other
-from steadygpu.verdict.rule import ACTIONS, SEVERITIES, Finding, Fine, Rule, Seen, Unclear
+from steadygpu.verdict.rule import Fine, Seen, Unclear
 
 CARD = DeviceRef(kind="card", bdf="0000:41:00.0")
 BESIDE = DeviceRef(kind="card", bdf="0000:81:00.0")
-
-
-def at(seconds: float) -> Moment:
-    return Moment(wall=seconds)
 
 
 def make(cls: type[Any], device: DeviceRef, **fields: Any) -> Any:
@@ -32,24 +28,6 @@ def event(code: int, device: DeviceRef = CARD, **fields: Any) -> Any:
 
 def crashes(times: int, code: int = 13, device: DeviceRef = CARD, apart: float = 600.0) -> Any:
     return tuple(event(code, device, at=at(n * apart)) for n in range(times))
-
-
-def one(rule: Rule, *records: Any) -> Seen:
-    (seen,) = rule.check(*records)
-    return seen
-
-
-def found(seen: Seen) -> Finding:
-    assert isinstance(seen, Finding)
-    assert seen.sources
-    return seen
-
-
-def weight(rule: Rule, finding: Finding) -> tuple[str, str]:
-    severity, action = finding.severity or rule.severity, finding.action or rule.action
-    assert SEVERITIES.index(severity) <= SEVERITIES.index(rule.severity)
-    assert ACTIONS.index(action) <= ACTIONS.index(rule.action)
-    return severity, action
 
 
 def repeated(
