@@ -19,6 +19,7 @@ from steadygpu.verdict.rule import (
     Unclear,
     Whole,
     cite,
+    fine,
     lacking,
     rule,
 )
@@ -221,11 +222,7 @@ def _kept_corrected(kept: PciErrorStatus, place: Place) -> Seen:
             action="none",
             touches=place.touches,
         )
-    return Fine(
-        subject=kept.device,
-        because="no corrected error bit is set",
-        sources=cite(kept, "corrected"),
-    )
+    return fine(kept, "no corrected error bit is set", "corrected")
 
 
 @rule(
@@ -354,11 +351,7 @@ def _kept_uncorrected(kept: PciErrorStatus, place: Place) -> Seen:
     assert kept.uncorrected is not None
     bits = [b for b in kept.uncorrected if b not in PROBING]
     if not bits:
-        return Fine(
-            subject=kept.device,
-            because="no uncorrected error bit is set",
-            sources=cite(kept, "uncorrected"),
-        )
+        return fine(kept, "no uncorrected error bit is set", "uncorrected")
     says = f"error bits kept since boot: {', '.join(bits)}; when they came is not known"
     return Finding(
         subject=kept.device, says=says, sources=(*cite(kept, "uncorrected"), *place.proof),

@@ -18,8 +18,10 @@ from steadygpu.verdict.rule import (
     Seen,
     Unclear,
     cite,
+    fine,
     lacking,
     rule,
+    tell,
 )
 
 STARVED = 0.3  # our choice: below this most of the time nothing runs on the card
@@ -51,21 +53,13 @@ def card_idle(load: One[GpuLoad]) -> Iterator[Seen]:
     if load.busy_ratio is None:
         yield missing(load, load, "load", "busy_ratio")
     elif load.busy_ratio > 0:
-        yield Fine(
-            subject=load.device, because=f"{load.busy_ratio:.0%} busy",
-            sources=cite(load, "busy_ratio"),
-        )  # fmt: skip
+        yield fine(load, f"{load.busy_ratio:.0%} busy", "busy_ratio")
     elif load.has_process is None:
         yield missing(load, load, "processes", "has_process", ask="nvidia-smi")
     elif load.has_process:
-        yield Fine(
-            subject=load.device, because="a process is there", sources=cite(load, "has_process")
-        )
+        yield fine(load, "a process is there", "has_process")
     else:
-        yield Finding(
-            subject=load.device, says="0 % busy and no process",
-            sources=cite(load, "busy_ratio", "has_process"), first=load.at, last=load.at,
-        )  # fmt: skip
+        yield tell(load, "0 % busy and no process", "busy_ratio", "has_process")
 
 
 def _together(left: Moment, right: Moment) -> bool:
@@ -106,10 +100,7 @@ def card_starved(load: One[GpuLoad], cpus: All[CpuLoad], disks: All[DiskLoad]) -
         yield missing(load, load, "load", "busy_ratio")
         return
     if load.busy_ratio >= STARVED:
-        yield Fine(
-            subject=load.device, because=f"{load.busy_ratio:.0%} busy",
-            sources=cite(load, "busy_ratio"),
-        )  # fmt: skip
+        yield fine(load, f"{load.busy_ratio:.0%} busy", "busy_ratio")
         return
     if load.busy_ratio == 0 and load.has_process is None:
         yield missing(load, load, "processes", "has_process", ask="nvidia-smi")
@@ -126,10 +117,7 @@ def card_starved(load: One[GpuLoad], cpus: All[CpuLoad], disks: All[DiskLoad]) -
     known += [d.queue for d in near_disks if d.busy_ratio and d.busy_ratio >= DISK_FULL]
     if waits is not None:
         fields = ("busy_ratio",) if load.busy_ratio else ("busy_ratio", "has_process")
-        yield Finding(
-            subject=load.device, says=f"{load.busy_ratio:.0%} busy while {waits[0]}",
-            sources=(*cite(load, *fields), *waits[1]), first=load.at, last=load.at,
-        )  # fmt: skip
+        yield tell(load, f"{load.busy_ratio:.0%} busy while {waits[0]}", *fields, also=waits[1])
     elif not near_cpus or not near_disks or any(value is None for value in known):
         why = "no sample of CPU and disks of the same time, later than the mean since boot"
         yield Unclear(subject=load.device, why=why, ask=ASK_IO)
@@ -155,10 +143,7 @@ def util_is_residency(load: One[GpuLoad], power: Maybe[GpuPower]) -> Iterator[Se
     if load.busy_ratio is None:
         yield missing(load, load, "load", "busy_ratio")
     elif load.busy_ratio < RESIDENT:
-        yield Fine(
-            subject=load.device, because=f"{load.busy_ratio:.0%} busy",
-            sources=cite(load, "busy_ratio"),
-        )  # fmt: skip
+        yield fine(load, f"{load.busy_ratio:.0%} busy", "busy_ratio")
     elif share is None or power is None:
         yield missing(power, load, "power draw", "draw_w", "limit_w")
     elif share >= FAR_BELOW:
@@ -167,12 +152,12 @@ def util_is_residency(load: One[GpuLoad], power: Maybe[GpuPower]) -> Iterator[Se
             sources=cite(power, "draw_w", "limit_w"),
         )  # fmt: skip
     else:
-        yield Finding(
-            subject=load.device,
-            says=f"{load.busy_ratio:.0%} busy at {power.draw_w:g} W of {power.limit_w:g} W",
-            sources=(*cite(load, "busy_ratio"), *cite(power, "draw_w", "limit_w")),
-            first=load.at, last=load.at,
-        )  # fmt: skip
+        yield tell(
+            load,
+            f"{load.busy_ratio:.0%} busy at {power.draw_w:g} W of {power.limit_w:g} W",
+            "busy_ratio",
+            also=cite(power, "draw_w", "limit_w"),
+        )
 
 
 @rule(
@@ -193,10 +178,7 @@ def compute_bound(load: One[GpuLoad], power: Maybe[GpuPower]) -> Iterator[Seen]:
     if load.busy_ratio is None:
         yield missing(load, load, "load", "busy_ratio")
     elif load.busy_ratio < BUSY:
-        yield Fine(
-            subject=load.device, because=f"{load.busy_ratio:.0%} busy",
-            sources=cite(load, "busy_ratio"),
-        )  # fmt: skip
+        yield fine(load, f"{load.busy_ratio:.0%} busy", "busy_ratio")
     elif share is None or power is None:
         yield missing(power, load, "power draw", "draw_w", "limit_w")
     elif share <= NEAR_LIMIT:
@@ -205,13 +187,13 @@ def compute_bound(load: One[GpuLoad], power: Maybe[GpuPower]) -> Iterator[Seen]:
             sources=cite(power, "draw_w", "limit_w"),
         )  # fmt: skip
     else:
-        yield Finding(
-            subject=load.device,
-            says=f"{load.busy_ratio:.0%} busy at {power.draw_w:g} W of {power.limit_w:g} W "
+        yield tell(
+            load,
+            f"{load.busy_ratio:.0%} busy at {power.draw_w:g} W of {power.limit_w:g} W "
             "(medium confidence)",
-            sources=(*cite(load, "busy_ratio"), *cite(power, "draw_w", "limit_w")),
-            first=load.at, last=load.at,
-        )  # fmt: skip
+            "busy_ratio",
+            also=cite(power, "draw_w", "limit_w"),
+        )
 
 
 @rule(
@@ -229,12 +211,9 @@ def mig_on(mode: One[GpuMode]) -> Iterator[Seen]:
     if said := lacking(mode, "mig_on"):
         yield said
     elif mode.mig_on:
-        yield Finding(
-            subject=mode.device, says="MIG is on", sources=cite(mode, "mig_on"),
-            first=mode.at, last=mode.at,
-        )  # fmt: skip
+        yield tell(mode, "MIG is on", "mig_on")
     else:
-        yield Fine(subject=mode.device, because="MIG is off", sources=cite(mode, "mig_on"))
+        yield fine(mode, "MIG is off", "mig_on")
 
 
 @rule(

@@ -15,6 +15,7 @@ from steadygpu.verdict.rule import (
     One,
     Seen,
     cite,
+    fine,
     lacking,
     rule,
 )
@@ -83,9 +84,7 @@ def memory_without_visible_process(
     if load.has_process is None:
         yield missing(load, load, "processes", "has_process", ask="nvidia-smi")
     elif load.has_process:
-        yield Fine(
-            subject=load.device, because="a process is listed", sources=cite(load, "has_process")
-        )
+        yield fine(load, "a process is listed", "has_process")
     elif memory is None or memory.used_bytes is None:
         yield missing(memory, load, "memory", "used_bytes")
     elif memory.used_bytes <= HELD:

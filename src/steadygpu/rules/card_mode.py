@@ -14,8 +14,10 @@ from steadygpu.verdict.rule import (
     Seen,
     Unclear,
     cite,
+    fine,
     lacking,
     rule,
+    tell,
 )
 
 CONTEXT = 64 * MIB  # our choice: an idle card shows a few MiB, one CUDA context 70 and more
@@ -42,7 +44,7 @@ def compute_mode_exclusive(
         return
     if mode.compute_mode == "default":
         because = "compute mode is default"
-        yield Fine(subject=mode.device, because=because, sources=cite(mode, "compute_mode"))
+        yield fine(mode, because, "compute_mode")
         return
     says = f"compute mode is {mode.compute_mode}"
     proof = cite(mode, "compute_mode")
@@ -82,12 +84,9 @@ def persistence_off(mode: One[GpuMode]) -> Iterator[Seen]:
         yield said
     elif mode.persistence_on:
         because = "persistence mode is on"
-        yield Fine(subject=mode.device, because=because, sources=cite(mode, "persistence_on"))
+        yield fine(mode, because, "persistence_on")
     else:
-        yield Finding(
-            subject=mode.device, says="persistence mode is off",
-            sources=cite(mode, "persistence_on"), first=mode.at, last=mode.at,
-        )  # fmt: skip
+        yield tell(mode, "persistence mode is off", "persistence_on")
 
 
 @rule(
@@ -111,11 +110,9 @@ def mig_pending_reset(mode: One[GpuMode]) -> Iterator[Seen]:
     words = {True: "on", False: "off", None: "unknown"}
     says = f"MIG is {words[mode.mig_on]}, pending {words[mode.mig_pending_on]}"
     if mode.mig_on == mode.mig_pending_on:
-        yield Fine(subject=mode.device, because=says, sources=cite(mode, *fields))
+        yield fine(mode, says, *fields)
     else:
-        yield Finding(
-            subject=mode.device, says=says, sources=cite(mode, *fields), first=mode.at, last=mode.at
-        )
+        yield tell(mode, says, *fields)
 
 
 @rule(
@@ -141,10 +138,7 @@ def mig_enabled_no_instances(mode: One[GpuMode], instances: Mine[MigInstance]) -
     elif mode.mig_devices is None:
         yield Unclear(subject=mode.device, why="no text lists its instances", ask="nvidia-smi")
     else:
-        yield Finding(
-            subject=mode.device, says="MIG is on and the tool finds no MIG devices",
-            sources=cite(mode, "mig_on", "mig_devices"), first=mode.at, last=mode.at,
-        )  # fmt: skip
+        yield tell(mode, "MIG is on and the tool finds no MIG devices", "mig_on", "mig_devices")
 
 
 @rule(

@@ -29,6 +29,7 @@ from steadygpu.verdict.rule import (
     Trend,
     Unclear,
     cite,
+    fine,
     lacking,
     rule,
 )
@@ -170,10 +171,7 @@ def vgpu_unlicensed(mode: One[GpuMode]) -> Iterator[Seen]:
             first=mode.at, last=mode.at,
         )  # fmt: skip
     elif mode.vgpu_license.lower().startswith("licensed"):
-        yield Fine(
-            subject=mode.device, because=f"licence status {mode.vgpu_license}",
-            sources=cite(mode, "vgpu_license"),
-        )  # fmt: skip
+        yield fine(mode, f"licence status {mode.vgpu_license}", "vgpu_license")
     else:
         yield Unclear(subject=mode.device, why=f"licence status reads {mode.vgpu_license}")
 
@@ -203,10 +201,7 @@ def none_abnormal(
     elif said := lacking(reasons, "sw_power_cap", *ABNORMAL):
         yield said
     elif not reasons.sw_power_cap:
-        yield Fine(
-            subject=reasons.device, because="no reason of heat or power is active",
-            sources=cite(reasons, "sw_power_cap", *ABNORMAL),
-        )  # fmt: skip
+        yield fine(reasons, "no reason of heat or power is active", "sw_power_cap", *ABNORMAL)
     elif heat is None or room is None:
         yield missing(heat, reasons, "slowdown temperature", "gpu_c", "slowdown_c")
     elif room <= MARGIN_SMALL_C:

@@ -7,7 +7,18 @@ from steadygpu.evidence.gpu import GpuLoad
 from steadygpu.evidence.moment import may_be_within
 from steadygpu.evidence.storage import DiskLoad
 from steadygpu.rules.storage import CARD_WORKS, DISK_FULL, ONE_CAPTURE_S
-from steadygpu.verdict.rule import All, Finding, Fine, One, Seen, Unclear, cite, lacking, rule
+from steadygpu.verdict.rule import (
+    All,
+    Fine,
+    One,
+    Seen,
+    Unclear,
+    cite,
+    fine,
+    lacking,
+    rule,
+    tell,
+)
 
 CPU_FULL = (
     0.10  # our choice: with less than a tenth of all processor time left, workers wait for a turn
@@ -43,9 +54,7 @@ def loader_cpu_bound(
         yield Unclear(subject=cpu.device, why=why, ask=SAMPLE)
     elif left > CPU_FULL:
         because = f"processors have {left:.0%} of their time left"
-        yield Fine(
-            subject=cpu.device, because=because, sources=cite(cpu, "idle_ratio", "iowait_ratio")
-        )
+        yield fine(cpu, because, "idle_ratio", "iowait_ratio")
     else:
         yield _waits(cpu, left, cards, disks)
 
@@ -73,9 +82,10 @@ def _waits(
             why="a disk is at its limit too, or its load was not read",
             ask=SAMPLE,
         )
-    return Finding(
-        subject=cpu.device,
-        says=f"processors have {left:.0%} of their time left while the busiest card is {busy:.0%} busy",
-        sources=(*cite(cpu, "idle_ratio", "iowait_ratio"), *cite(busiest, "busy_ratio")),
-        first=cpu.at, last=cpu.at,
-    )  # fmt: skip
+    return tell(
+        cpu,
+        f"processors have {left:.0%} of their time left while the busiest card is {busy:.0%} busy",
+        "idle_ratio",
+        "iowait_ratio",
+        also=cite(busiest, "busy_ratio"),
+    )

@@ -16,8 +16,10 @@ from steadygpu.verdict.rule import (
     Trend,
     Unclear,
     cite,
+    fine,
     lacking,
     rule,
+    tell,
 )
 
 GUIDE = "NVIDIA GPU Memory Error Management (docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt), read 2026-11"
@@ -83,21 +85,11 @@ def ecc_uncorrectable_volatile(readings: Mine[EccCounters]) -> Iterator[Seen]:
     hits = _above_zero(counters, UNCORRECTED)
     if hits:
         says = f"since the driver was loaded: {_words(counters, hits)}"
-        yield Finding(
-            subject=counters.device,
-            says=says,
-            sources=cite(counters, *hits),
-            first=counters.at,
-            last=counters.at,
-        )
+        yield tell(counters, says, *hits)
         return
     proof = _all_zero(counters, "uncorrected")
     if isinstance(proof, tuple):
-        yield Fine(
-            subject=counters.device,
-            because="0 uncorrectable errors since load",
-            sources=cite(counters, *proof),
-        )
+        yield fine(counters, "0 uncorrectable errors since load", *proof)
     else:
         yield proof
 
@@ -183,9 +175,7 @@ def ecc_corrected_rising(counters: Trend[EccCounters]) -> Iterator[Seen]:
             sources=(*cite(first, *rose), *cite(last, *rose)), first=first.at, last=last.at,
         )  # fmt: skip
     elif "corrected" in known or {"sram_corrected", "dram_corrected"} <= set(known):
-        yield Fine(
-            subject=last.device, because="corrected errors did not rise", sources=cite(last, *known)
-        )
+        yield fine(last, "corrected errors did not rise", *known)
     else:
         yield Unclear(
             subject=last.device, why="the two moments do not both tell corrected errors", ask=LATER
@@ -222,11 +212,7 @@ def ecc_sram_threshold(readings: Mine[EccCounters]) -> Iterator[Seen]:
     elif missing := lacking(counters, "sram_threshold_exceeded"):
         yield missing
     else:
-        yield Fine(
-            subject=counters.device,
-            because="threshold not exceeded",
-            sources=cite(counters, "sram_threshold_exceeded"),
-        )
+        yield fine(counters, "threshold not exceeded", "sram_threshold_exceeded")
 
 
 @rule(
@@ -249,11 +235,7 @@ def ecc_mode_pending(mode: One[GpuMode]) -> Iterator[Seen]:
             subject=mode.device, says=says, sources=cite(mode, "ecc_on", "ecc_pending_on")
         )
     else:
-        yield Fine(
-            subject=mode.device,
-            because=f"ECC stays {_on(mode.ecc_on)}",
-            sources=cite(mode, "ecc_on", "ecc_pending_on"),
-        )
+        yield fine(mode, f"ECC stays {_on(mode.ecc_on)}", "ecc_on", "ecc_pending_on")
 
 
 def _on(value: bool | None) -> str:
@@ -275,7 +257,7 @@ def ecc_off(mode: One[GpuMode]) -> Iterator[Seen]:
     if missing := lacking(mode, "ecc_on"):
         yield missing
     elif mode.ecc_on:
-        yield Fine(subject=mode.device, because="ECC is on", sources=cite(mode, "ecc_on"))
+        yield fine(mode, "ECC is on", "ecc_on")
     else:
         yield Finding(subject=mode.device, says="ECC is off", sources=cite(mode, "ecc_on"))
 
@@ -294,9 +276,7 @@ def ecc_unsupported(mode: One[GpuMode], card: Maybe[GpuIdentity]) -> Iterator[Se
     """Only where the tool itself prints N/A. What the model can do is said beside it, not instead."""
     missing = lacking(mode, "ecc_on")
     if missing is None:
-        yield Fine(
-            subject=mode.device, because=f"ECC is {_on(mode.ecc_on)}", sources=cite(mode, "ecc_on")
-        )
+        yield fine(mode, f"ECC is {_on(mode.ecc_on)}", "ecc_on")
     elif isinstance(missing, NotHere):
         sources = (missing.source,) if missing.source else cite(mode, "ecc_on")
         row = card_of(card.name, card.pci_id) if card is not None else None

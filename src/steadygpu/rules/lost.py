@@ -24,6 +24,7 @@ from steadygpu.verdict.rule import (
     Severity,
     Unclear,
     cite,
+    fine,
     lacking,
     rule,
     the_host,
@@ -61,11 +62,7 @@ def gpu_err_fields(cells: All[GpuErrorCells], cards: Mine[GpuIdentity]) -> Itera
     devices = {c.device for c in bad}
     for card in cards:
         if card.device not in devices:
-            yield Fine(
-                subject=card.device,
-                because="no cell of this card reads an error",
-                sources=cite(card, "name"),
-            )
+            yield fine(card, "no cell of this card reads an error", "name")
 
 
 def _cell_weight(cell: GpuErrorCells) -> tuple[Severity, Action]:
@@ -252,11 +249,7 @@ def gpu_recovery_action(recovery: One[GpuRecovery]) -> Iterator[Seen]:
     """The newer line decides alone; older drivers print two lines of which both must say no."""
     if recovery.action is not None:
         if recovery.action == "none":
-            yield Fine(
-                subject=recovery.device,
-                because="no recovery is asked for",
-                sources=cite(recovery, "action"),
-            )
+            yield fine(recovery, "no recovery is asked for", "action")
             return
         action: Action = "reboot" if recovery.action == "reboot" else "reset-gpu"
         says = f"the driver asks for: {recovery.action.replace('_', ' ')}"
@@ -276,11 +269,7 @@ def gpu_recovery_action(recovery: One[GpuRecovery]) -> Iterator[Seen]:
             sources=cite(recovery, "drain_reset_recommended"), action="reset-gpu",
         )  # fmt: skip
     elif recovery.reset_required is False and recovery.drain_reset_recommended is False:
-        yield Fine(
-            subject=recovery.device,
-            because="no reset is asked for",
-            sources=cite(recovery, "reset_required", "drain_reset_recommended"),
-        )
+        yield fine(recovery, "no reset is asked for", "reset_required", "drain_reset_recommended")
     else:
         yield lacking(recovery, "action") or Unclear(
             subject=recovery.device, why="no action was read"

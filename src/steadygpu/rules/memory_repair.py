@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from steadygpu.evidence.ecc import RetiredPages, RowRemap
 from steadygpu.rules.ecc import GUIDE
-from steadygpu.verdict.rule import Finding, Fine, One, Seen, cite, lacking, rule
+from steadygpu.verdict.rule import Finding, Fine, One, Seen, cite, fine, lacking, rule
 
 MANY_PAGES = 63  # DCGM, DCGM_LIMIT_MAX_RETIRED_PAGES: the field diagnostic's limit (read 2026-11)
 
@@ -31,9 +31,7 @@ def row_remap_pending(rows: One[RowRemap]) -> Iterator[Seen]:
             subject=rows.device, says=f"remap pending{note}", sources=cite(rows, "pending", *counts)
         )
     else:
-        yield Fine(
-            subject=rows.device, because="no remap is pending", sources=cite(rows, "pending")
-        )
+        yield fine(rows, "no remap is pending", "pending")
 
 
 @rule(
@@ -54,7 +52,7 @@ def row_remap_failure(rows: One[RowRemap]) -> Iterator[Seen]:
     elif rows.failure:
         yield Finding(subject=rows.device, says="remapping failed", sources=cite(rows, "failure"))
     else:
-        yield Fine(subject=rows.device, because="no remap failed", sources=cite(rows, "failure"))
+        yield fine(rows, "no remap failed", "failure")
 
 
 @rule(
@@ -77,7 +75,7 @@ def retired_pages_pending(pages: One[RetiredPages]) -> Iterator[Seen]:
             subject=pages.device, says="page retirement pending", sources=cite(pages, "pending")
         )
     else:
-        yield Fine(subject=pages.device, because="no page waits", sources=cite(pages, "pending"))
+        yield fine(pages, "no page waits", "pending")
 
 
 @rule(

@@ -20,6 +20,7 @@ from steadygpu.verdict.rule import (
     Seen,
     Unclear,
     cite,
+    fine,
     rule,
     the_host,
 )
@@ -123,9 +124,7 @@ def numa_unknown(
     if card.node_known is None:
         yield Unclear(subject=card.device, why="no NUMA affinity was printed", ask=TOPO)
     elif card.node_known:
-        yield Fine(
-            subject=card.device, because="its node is named", sources=cite(card, "node_known")
-        )
+        yield fine(card, "its node is named", "node_known")
     elif most is None:
         why = "its node is N/A, and no text tells how many nodes the host has"
         yield Unclear(subject=card.device, why=why, ask="lscpu")

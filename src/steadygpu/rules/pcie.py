@@ -17,6 +17,7 @@ from steadygpu.verdict.rule import (
     Trend,
     Unclear,
     cite,
+    fine,
     lacking,
     rule,
 )
@@ -101,10 +102,7 @@ def pcie_width_low(
             sources=tuple(dict.fromkeys((*cite(link, "width"), *expected[1]))), first=link.at, last=link.at,
         )  # fmt: skip
     else:
-        yield Fine(
-            subject=link.device, because=f"x{link.width} of x{expected[0]:.0f}",
-            sources=cite(link, "width"),
-        )  # fmt: skip
+        yield fine(link, f"x{link.width} of x{expected[0]:.0f}", "width")
 
 
 @rule(
@@ -135,10 +133,7 @@ def pcie_speed_low_under_load(
             subject=link.device, why="the speed of the port above was not read", ask=LSPCI
         )
     elif link.speed_gts >= expected[0]:
-        yield Fine(
-            subject=link.device, because=f"{link.speed_gts:g} of {expected[0]:g} GT/s",
-            sources=cite(link, "speed_gts"),
-        )  # fmt: skip
+        yield fine(link, f"{link.speed_gts:g} of {expected[0]:g} GT/s", "speed_gts")
     elif _port_hidden(link, devices):
         yield Unclear(subject=link.device, why="the port above is not known", ask=LSPCI)
     elif load is None or load.busy_ratio is None:
@@ -174,9 +169,7 @@ def pcie_speed_idle(link: One[PcieLink], load: Maybe[GpuLoad]) -> Iterator[Seen]
     elif missing := lacking(link, "speed_gts", "max_speed_gts"):
         yield missing
     elif (link.speed_gts or 0.0) >= (link.max_speed_gts or 0.0):
-        yield Fine(
-            subject=link.device, because=f"{link.speed_gts:g} GT/s", sources=cite(link, "speed_gts")
-        )
+        yield fine(link, f"{link.speed_gts:g} GT/s", "speed_gts")
     elif load is None or load.busy_ratio is None:
         yield Unclear(
             subject=link.device, why="no text shows whether the card was at work", ask=AGAIN

@@ -18,6 +18,7 @@ from steadygpu.verdict.rule import (
     Unclear,
     Whole,
     cite,
+    fine,
     rule,
     the_host,
 )
@@ -280,7 +281,7 @@ def other_driver_owns_gpu(devices: All[PciDevice]) -> Iterator[Seen]:
             yield Unclear(subject=card.device, why=why, ask="lspci -nnk")
         elif card.driver in OWN_DRIVERS or card.driver == "nouveau":
             because = f"driver {card.driver}"
-            yield Fine(subject=card.device, because=because, sources=cite(card, "driver"))
+            yield fine(card, because, "driver")
         else:
             says = f"{card.driver} holds the card"
             sources = cite(card, "driver", "pci_id", "vendor", "name")

@@ -11,15 +11,15 @@ from steadygpu.evidence.storage import DiskLoad
 from steadygpu.evidence.units import KIB, MB
 from steadygpu.verdict.rule import (
     All,
-    Finding,
-    Fine,
     NotHere,
     One,
     Seen,
     Unclear,
     cite,
+    fine,
     lacking,
     rule,
+    tell,
 )
 
 DISK_FULL = (
@@ -68,33 +68,31 @@ def storage_saturated(disk: One[DiskLoad], cards: All[GpuLoad]) -> Iterator[Seen
     if disk.busy_ratio > DISK_FULL and proof:
         says, fields = proof
         told, sources, severity = _cards(disk, cards)
-        yield Finding(
-            subject=disk.device,
-            says=f"{disk.busy_ratio:.0%} busy{_since(disk)}, {says}; {told}",
-            sources=(*cite(disk, "busy_ratio", *fields), *sources),
+        yield tell(
+            disk,
+            f"{disk.busy_ratio:.0%} busy{_since(disk)}, {says}; {told}",
+            "busy_ratio",
+            *fields,
+            also=sources,
             severity="info" if severity == "info" else None,
             action="none" if severity == "info" else None,
-            first=disk.at,
-            last=disk.at,
         )
     elif disk.since_boot:
         yield _only_since_boot(disk)
     elif disk.busy_ratio <= DISK_FULL:
-        yield Fine(
-            subject=disk.device,
-            because=f"{_label(disk)} {disk.busy_ratio:.0%} busy",
-            sources=cite(disk, "busy_ratio"),
-        )
+        yield fine(disk, f"{_label(disk)} {disk.busy_ratio:.0%} busy", "busy_ratio")
     elif (missing := lacking(disk, "queue")) or (
         disk.await_ms is None and (missing := lacking(disk, "read_await_ms", "write_await_ms"))
     ):
         yield missing
     else:
         waits = max(_waits(disk).values())
-        yield Fine(
-            subject=disk.device,
-            because=f"{_label(disk)} busy, but {waits:.3g} ms a request and {disk.queue:.3g} in the queue",
-            sources=cite(disk, "busy_ratio", "queue", *_waits(disk)),
+        yield fine(
+            disk,
+            f"{_label(disk)} busy, but {waits:.3g} ms a request and {disk.queue:.3g} in the queue",
+            "busy_ratio",
+            "queue",
+            *_waits(disk),
         )
 
 
@@ -129,23 +127,22 @@ def small_files(disk: One[DiskLoad], cards: All[GpuLoad]) -> Iterator[Seen]:
     small = mean < SMALL_REQUEST and disk.read_bytes_per_s < LOW_RATE
     if disk.busy_ratio > DISK_FULL and reading and small:
         told, sources, severity = _cards(disk, cards)
-        yield Finding(
-            subject=disk.device,
-            says=f"{disk.busy_ratio:.0%} busy{_since(disk)} with {disk.reads_per_s:.0f} reads a second of "
+        yield tell(
+            disk,
+            f"{disk.busy_ratio:.0%} busy{_since(disk)} with {disk.reads_per_s:.0f} reads a second of "
             f"{mean / KIB:.0f} KiB: {disk.read_bytes_per_s / MB:.1f} MB/s; {told}",
-            sources=(*cite(disk, *fields), *sources),
+            *fields,
+            also=sources,
             severity="info" if severity == "info" else None,
             action="none" if severity == "info" else None,
-            first=disk.at,
-            last=disk.at,
         )
     elif disk.since_boot:
         yield _only_since_boot(disk)
     else:
-        yield Fine(
-            subject=disk.device,
-            because=f"{_label(disk)} {disk.busy_ratio:.0%} busy, {disk.reads_per_s:.0f} reads a second of {mean / KIB:.0f} KiB",
-            sources=cite(disk, *fields),
+        yield fine(
+            disk,
+            f"{_label(disk)} {disk.busy_ratio:.0%} busy, {disk.reads_per_s:.0f} reads a second of {mean / KIB:.0f} KiB",
+            *fields,
         )
 
 
@@ -171,19 +168,11 @@ def iowait_high(load: One[CpuLoad]) -> Iterator[Seen]:
             subject=load.device, why="the only sample is the mean since boot", ask=_NO_ASK
         )
     elif load.iowait_ratio > IOWAIT_HIGH:
-        yield Finding(
-            subject=load.device,
-            says=f"processors waited for disks {load.iowait_ratio:.0%} of the time",
-            sources=cite(load, "iowait_ratio"),
-            first=load.at,
-            last=load.at,
+        yield tell(
+            load, f"processors waited for disks {load.iowait_ratio:.0%} of the time", "iowait_ratio"
         )
     else:
-        yield Fine(
-            subject=load.device,
-            because=f"iowait {load.iowait_ratio:.1%}",
-            sources=cite(load, "iowait_ratio"),
-        )
+        yield fine(load, f"iowait {load.iowait_ratio:.1%}", "iowait_ratio")
 
 
 def _not_judged(disk: DiskLoad) -> NotHere | None:

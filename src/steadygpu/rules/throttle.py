@@ -20,8 +20,10 @@ from steadygpu.verdict.rule import (
     Seen,
     Unclear,
     cite,
+    fine,
     lacking,
     rule,
+    tell,
 )
 
 MARGIN_SMALL_C = 5  # our choice: a warm day or a dusty filter takes about this much
@@ -105,26 +107,25 @@ def hw_thermal(reasons: One[GpuClockReasons], heat: Maybe[GpuTemperature]) -> It
     """The reason itself, or its parent while the card stands at its slowdown temperature."""
     room, fields = head_room(heat)
     if reasons.hw_thermal:
-        yield Finding(
-            subject=reasons.device, says="HW thermal slowdown is active",
-            sources=cite(reasons, "hw_thermal", *(("hw_slowdown",) if reasons.hw_slowdown else ())), first=reasons.at, last=reasons.at,
-        )  # fmt: skip
+        yield tell(
+            reasons,
+            "HW thermal slowdown is active",
+            "hw_thermal",
+            *(("hw_slowdown",) if reasons.hw_slowdown else ()),
+        )
     elif reasons.hw_slowdown and heat is not None and room is not None and room <= 0:
-        yield Finding(
-            subject=reasons.device,
-            says=f"HW slowdown is active with {room} C left to the slowdown temperature",
-            sources=(*cite(reasons, "hw_slowdown"), *cite(heat, *fields)),
-            first=reasons.at, last=reasons.at,
-        )  # fmt: skip
+        yield tell(
+            reasons,
+            f"HW slowdown is active with {room} C left to the slowdown temperature",
+            "hw_slowdown",
+            also=cite(heat, *fields),
+        )
     elif said := lacking(reasons, "hw_thermal", "hw_slowdown"):
         yield said
     elif reasons.hw_slowdown and room is None:
         yield missing(heat, reasons, "temperature", "gpu_c", "slowdown_c")
     else:
-        yield Fine(
-            subject=reasons.device, because="HW thermal slowdown is not active",
-            sources=cite(reasons, "hw_thermal"),
-        )  # fmt: skip
+        yield fine(reasons, "HW thermal slowdown is not active", "hw_thermal")
 
 
 @rule(
@@ -146,10 +147,7 @@ def hw_power_brake(reasons: One[GpuClockReasons], others: All[GpuClockReasons]) 
         yield said
         return
     if not reasons.hw_power_brake:
-        yield Fine(
-            subject=reasons.device, because="HW power brake is not active",
-            sources=cite(reasons, "hw_power_brake"),
-        )  # fmt: skip
+        yield fine(reasons, "HW power brake is not active", "hw_power_brake")
         return
     braked = {r.device: r for r in others if r.hw_power_brake and r.device != reasons.device}
     cards = len({r.device for r in others} | {reasons.device})
@@ -189,18 +187,19 @@ def sw_thermal(reasons: One[GpuClockReasons], heat: Maybe[GpuTemperature]) -> It
     elif not active:
         states = [getattr(reasons, name) for name in HOLDS]
         if all(state is False for state in states):
-            yield Fine(
-                subject=reasons.device, because="no thermal reason or power brake is active on a working card",
-                sources=cite(reasons, *HOLDS),
-            )  # fmt: skip
+            yield fine(
+                reasons, "no thermal reason or power brake is active on a working card", *HOLDS
+            )
         else:
             yield Fine(subject=reasons.device)
     elif heat is not None and (hot := _hot(heat)):
-        yield Finding(
-            subject=reasons.device, says=f"{named} is active at {hot[0]}",
-            sources=(*cite(reasons, "sw_thermal", "thermal"), *cite(heat, *hot[1])),
-            first=reasons.at, last=reasons.at,
-        )  # fmt: skip
+        yield tell(
+            reasons,
+            f"{named} is active at {hot[0]}",
+            "sw_thermal",
+            "thermal",
+            also=cite(heat, *hot[1]),
+        )
     elif heat is not None and heat.gpu_c is not None:
         why = f"{named} is printed as active, but {heat.gpu_c} C does not explain it"
         yield Unclear(subject=reasons.device, why=why, ask=SHOW)
@@ -228,11 +227,9 @@ def memory_thermal(heat: One[GpuTemperature]) -> Iterator[Seen]:
         return
     says = f"memory at {heat.memory_c} C of {heat.memory_max_operating_c} C"
     if heat.memory_c >= heat.memory_max_operating_c:
-        yield Finding(
-            subject=heat.device, says=says, sources=cite(heat, *fields), first=heat.at, last=heat.at
-        )
+        yield tell(heat, says, *fields)
     else:
-        yield Fine(subject=heat.device, because=says, sources=cite(heat, *fields))
+        yield fine(heat, says, *fields)
 
 
 @rule(
@@ -251,19 +248,16 @@ def sw_power_cap(reasons: One[GpuClockReasons], power: Maybe[GpuPower]) -> Itera
     if said := lacking(reasons, "sw_power_cap"):
         yield said
     elif not reasons.sw_power_cap:
-        yield Fine(
-            subject=reasons.device, because="SW power cap is not active",
-            sources=cite(reasons, "sw_power_cap"),
-        )  # fmt: skip
+        yield fine(reasons, "SW power cap is not active", "sw_power_cap")
     elif share is None or power is None:
         yield missing(power, reasons, "power draw", "draw_w", "limit_w")
     elif share >= AT_LIMIT:
-        yield Finding(
-            subject=reasons.device,
-            says=f"SW power cap is active at {power.draw_w:g} W of {power.limit_w:g} W: normal at full load",
-            sources=(*cite(reasons, "sw_power_cap"), *cite(power, "draw_w", "limit_w")),
-            first=reasons.at, last=reasons.at,
-        )  # fmt: skip
+        yield tell(
+            reasons,
+            f"SW power cap is active at {power.draw_w:g} W of {power.limit_w:g} W: normal at full load",
+            "sw_power_cap",
+            also=cite(power, "draw_w", "limit_w"),
+        )
     else:
         yield Fine(
             subject=reasons.device, because=f"draw is {share:.0%} of the limit",
@@ -291,10 +285,7 @@ def sw_cap_below_limit(
     if said := lacking(reasons, "sw_power_cap"):
         yield said
     elif not reasons.sw_power_cap:
-        yield Fine(
-            subject=reasons.device, because="SW power cap is not active",
-            sources=cite(reasons, "sw_power_cap"),
-        )  # fmt: skip
+        yield fine(reasons, "SW power cap is not active", "sw_power_cap")
     elif share is None or power is None:
         yield missing(power, reasons, "power draw", "draw_w", "limit_w")
     elif share >= BELOW_LIMIT:
@@ -307,14 +298,13 @@ def sw_cap_below_limit(
     elif load.busy_ratio < UNDER_LOAD:
         yield NotHere(subject=reasons.device, because=f"the card is {load.busy_ratio:.0%} busy")
     else:
-        yield Finding(
-            subject=reasons.device,
-            says=f"SW power cap is active at {power.draw_w:g} W of {power.limit_w:g} W, "
+        yield tell(
+            reasons,
+            f"SW power cap is active at {power.draw_w:g} W of {power.limit_w:g} W, "
             f"{load.busy_ratio:.0%} busy",
-            sources=(*cite(reasons, "sw_power_cap"), *cite(power, "draw_w", "limit_w"),
-                     *cite(load, "busy_ratio")),
-            first=reasons.at, last=reasons.at,
-        )  # fmt: skip
+            "sw_power_cap",
+            also=(*cite(power, "draw_w", "limit_w"), *cite(load, "busy_ratio")),
+        )
 
 
 @rule(
@@ -337,18 +327,18 @@ def operating_limit_low(power: One[GpuPower]) -> Iterator[Seen]:
         return
     says = f"limit {power.limit_w:g} W, default {power.default_limit_w:g} W"
     if power.limit_w >= LIMIT_LOWERED * power.default_limit_w:
-        yield Fine(subject=power.device, because=says, sources=cite(power, *fields))
+        yield fine(power, says, *fields)
         return
     share = power_share(power)
     held = share is not None and share >= AT_LIMIT
-    yield Finding(
-        subject=power.device,
-        says=f"{says}, drawing {power.draw_w:g} W" if held else says,
+    yield tell(
+        power,
+        f"{says}, drawing {power.draw_w:g} W" if held else says,
+        *fields,
+        *(("draw_w",) if held else ()),
         severity="warning" if held else "info",
         action="fix-config" if held else "none",
-        sources=cite(power, *fields, *(("draw_w",) if held else ())),
-        first=power.at, last=power.at,
-    )  # fmt: skip
+    )
 
 
 @rule(
@@ -368,16 +358,15 @@ def margin_small(heat: One[GpuTemperature], reasons: Maybe[GpuClockReasons]) -> 
     if room is None:
         yield missing(heat, heat, "slowdown temperature", "gpu_c", "slowdown_c")
     elif room > MARGIN_SMALL_C:
-        yield Fine(
-            subject=heat.device, because=f"{room} C left to slowdown", sources=cite(heat, *fields)
-        )
+        yield fine(heat, f"{room} C left to slowdown", *fields)
     elif reasons is None or reasons.hw_thermal is None or reasons.sw_thermal is None:
         yield missing(reasons, heat, "clock reasons", "hw_thermal", "sw_thermal")
     elif reasons.hw_thermal or reasons.sw_thermal:
         yield NotHere(subject=heat.device, because="heat slows the card already")
     else:
-        yield Finding(
-            subject=heat.device, says=f"{room} C left to slowdown, not throttling yet",
-            sources=(*cite(heat, *fields), *cite(reasons, "hw_thermal", "sw_thermal")),
-            first=heat.at, last=heat.at,
-        )  # fmt: skip
+        yield tell(
+            heat,
+            f"{room} C left to slowdown, not throttling yet",
+            *fields,
+            also=cite(reasons, "hw_thermal", "sw_thermal"),
+        )

@@ -1,6 +1,6 @@
 """What a rule is, what it may ask for, and what it may say."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
@@ -243,3 +243,20 @@ def cite(record: Fact, *fields: str) -> tuple[Source, ...]:
 def the_host(record: Fact) -> DeviceRef:
     """Return the host as subject, named as the record names it."""
     return host_ref(record.device.host)
+
+
+def tell(
+    record: Fact, says: str, *fields: str, also: Sequence[Source] = (),
+    severity: Severity | None = None, action: Action | None = None,
+) -> Finding:  # fmt: skip
+    """Return the finding on a record's device at its moment, proven by these fields and by `also`."""
+    return Finding(
+        subject=record.device, says=says, sources=tuple(dict.fromkeys((*cite(record, *fields), *also))),
+        severity=severity, action=action, first=record.at, last=record.at,
+    )  # fmt: skip
+
+
+def fine(record: Fact, because: str, *fields: str, also: Sequence[Source] = ()) -> Fine:
+    """Return that it is not so for the record's device, proven by these fields and by `also`."""
+    proof = tuple(dict.fromkeys((*cite(record, *fields), *also)))
+    return Fine(subject=record.device, because=because, sources=proof)
