@@ -1,10 +1,12 @@
 """Recorded texts of every form against the evidence they must give, and what damage does to them."""
 
+import json
 import math
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 
+import jsonschema
 import pytest
 from hypothesis import HealthCheck, given, settings
 
@@ -14,6 +16,9 @@ from steadygpu.evidence.device import DeviceRef
 from steadygpu.evidence.moment import Moment
 from steadygpu.evidence.reading import Fact, Reading
 from steadygpu.readers.kinds import KINDS
+from steadygpu.report.as_json import report_dict
+from steadygpu.wire.dump import dump_json
+from steadygpu.wire.schema import schema_text
 
 RECORDED = sorted((Path(__file__).parent / "recorded").glob("*.txt"))
 BODIES = {path.name: path.read_bytes() for path in RECORDED}
@@ -122,3 +127,9 @@ def test_all_recorded_texts_are_judged_together() -> None:
     hosts = evidence(bodies)
     assert {"gpu-07", "gpu-08", "node-12", "rechner"} <= {host.host for host in hosts}
     assert not any(host.coverage.broken for host in report(bodies).hosts)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_json_of_each_holds_to_its_schema(name: str) -> None:
+    told = json.loads(dump_json(report_dict(report({name: BODIES[name]}))))
+    jsonschema.validate(told, json.loads(schema_text("report")))

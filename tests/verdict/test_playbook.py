@@ -275,7 +275,7 @@ def test_an_undecided_bottleneck_names_the_cheapest_thing_to_run(
     assert (answer.bottleneck.kind, answer.bottleneck.confidence) == ("undecided", "low")
     assert answer.bottleneck.ask
     assert command in answer.bottleneck.ask
-    assert answer.bottleneck.ask in answer.decision
+    assert answer.decision.startswith("Buy nothing yet")
 
 
 def test_every_bottleneck_has_a_name_of_the_list() -> None:

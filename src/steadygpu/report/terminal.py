@@ -163,10 +163,10 @@ def _finding(sheet: Sheet, ruled: Ruled, depth: int, unproven: set[str]) -> None
         sheet.write(when, inner, lead="Seen:")
     if finding.touches:
         sheet.write(", ".join(device_label(d) for d in finding.touches), inner, lead="Touches:")
-    sheet.write(rule.meaning, inner, lead="Means:")
+    sheet.write(ruled.meaning, inner, lead="Means:")
     if depth == 0:  # what is to be done stands at the cause; acting on a consequence cures nothing
-        sheet.write(f"{rule.decision} [{ruled.action}]", inner, lead="Decision:", style=_BOLD)
-        sheet.write(rule.next_step, inner, lead="Next step:", style=_BOLD)
+        sheet.write(f"{ruled.decision} [{ruled.action}]", inner, lead="Decision:", style=_BOLD)
+        sheet.write(ruled.next_step, inner, lead="Next step:", style=_BOLD)
     sheet.write(rule.id, inner, lead="Rule:")
     for source in finding.sources[:MANY_QUOTES]:
         sheet.quote(source, inner)

@@ -29,6 +29,21 @@ class Ruled:
     caused_by: str | None = None
     consequences: tuple[str, ...] = ()
 
+    @property
+    def meaning(self) -> str:
+        """Return what is true: the finding's own words, else the rule's."""
+        return self.finding.meaning or self.rule.meaning
+
+    @property
+    def decision(self) -> str:
+        """Return what to do: the finding's own words, else the rule's."""
+        return self.finding.decision or self.rule.decision
+
+    @property
+    def next_step(self) -> str:
+        """Return the next step: the finding's own words, else the rule's."""
+        return self.finding.next_step or self.rule.next_step
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Open:

@@ -225,11 +225,12 @@ def _health(found: Sequence[Ruled], core: dict[str, bool]) -> str:
 
 
 def _kind_of(one: Ruled) -> str | None:
+    """Return the bottleneck that a finding names. A fault or a setting sets the pace only where work cannot run."""
+    if one.rule.stage in (Stage.SILENT, Stage.STACK) and one.severity != "critical":
+        return None
     if one.rule.points_to:
         return one.rule.points_to
-    if one.severity == "critical":
-        return {"silent": "hardware", "stack": "stack"}.get(one.rule.stage.value)
-    return None
+    return {"silent": "hardware", "stack": "stack"}.get(one.rule.stage.value)
 
 
 def _bottleneck(found: Sequence[Ruled], evidence: HostEvidence) -> Bottleneck:
@@ -239,6 +240,8 @@ def _bottleneck(found: Sequence[Ruled], evidence: HostEvidence) -> Bottleneck:
     loud = [one for one in roots if one.severity != "info"] or [
         one for one in roots if one.rule.stage is Stage.BUSY
     ]
+    # Some cards of a host may idle while others work: then the work sets the pace.
+    loud = [one for one in loud if _kind_of(one) != "idle"] or loud
     if not loud:
         return Bottleneck(kind="undecided", confidence="low", ask=_next(evidence))
     first = min(
@@ -252,7 +255,7 @@ def _bottleneck(found: Sequence[Ruled], evidence: HostEvidence) -> Bottleneck:
         kind=kind,
         confidence="high" if sure else "medium",
         because=tuple(dict.fromkeys(one.rule.id for one in same)),
-        ask=None if sure else first.rule.next_step,
+        ask=None if sure else first.next_step,
     )
 
 
@@ -287,14 +290,20 @@ def _ruled_out(verdicts: Sequence[Verdict], found: Sequence[Ruled]) -> tuple[Rul
 
 def _decision(health: str, bottleneck: Bottleneck, found: Sequence[Ruled]) -> str:
     main = next((one for one in found if one.rule.id in bottleneck.because), None)
-    loud = next((one for one in found if one.severity != "info"), None)
-    if main is not None and (main.severity != "info" or loud is None):
-        return main.rule.decision
-    if loud is not None:
-        return loud.rule.decision
+    loud = [one for one in found if one.severity != "info"]
+    worst = max(loud, key=_weight, default=None)
+    if worst is not None and (main is None or _weight(worst) > _weight(main)):
+        return worst.decision
+    if main is not None:
+        return main.decision
     if health == "healthy":
         return "Nothing to do."
-    return f"Buy nothing yet, and change nothing: the evidence does not tell. Run: {bottleneck.ask}"
+    return "Buy nothing yet, and change nothing: the evidence does not tell."
+
+
+def _weight(one: Ruled) -> tuple[int, bool]:
+    """Return how much a finding weighs in the decision: a card in danger before a slow feed."""
+    return SEVERITIES.index(one.severity), one.action in AWAY
 
 
 def _coverage(evidence: HostEvidence, verdicts: Sequence[Verdict], never_asked: int) -> Coverage:

@@ -88,7 +88,8 @@ class Unclear:
 class Finding:
     """It is so. `says` holds the numbers; `sources` the lines that prove it.
 
-    `severity` and `action` may lower the rule's defaults, never raise them. `touches` are other
+    `severity` and `action` may lower the rule's defaults, never raise them; what is lowered, or says
+    which of many things it is, brings its own `meaning`, `decision` and `next_step`. `touches` are other
     devices that the same event involves (the port above a card).
     """
 
@@ -101,6 +102,9 @@ class Finding:
     last: Moment = UNKNOWN
     count: int = 1
     touches: tuple[DeviceRef, ...] = ()
+    meaning: str | None = None
+    decision: str | None = None
+    next_step: str | None = None
 
 
 Seen = Fine | NotHere | Unclear | Finding
@@ -248,11 +252,12 @@ def the_host(record: Fact) -> DeviceRef:
 def tell(
     record: Fact, says: str, *fields: str, also: Sequence[Source] = (),
     severity: Severity | None = None, action: Action | None = None,
+    meaning: str | None = None, decision: str | None = None,
 ) -> Finding:  # fmt: skip
     """Return the finding on a record's device at its moment, proven by these fields and by `also`."""
     return Finding(
         subject=record.device, says=says, sources=tuple(dict.fromkeys((*cite(record, *fields), *also))),
-        severity=severity, action=action, first=record.at, last=record.at,
+        severity=severity, action=action, first=record.at, last=record.at, meaning=meaning, decision=decision,
     )  # fmt: skip
 
 
