@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -49,6 +49,7 @@ class Text:
     recognised it. `host` and `host_from` are what stood around it (a prompt, a line prefix).
     `taken` is the wall time at which it was captured, when the capture says so. `filtered` tells
     what grep, head or tail took away, or None. `unread` says why the body could not be had, or None.
+    `container` says that a command in a container printed it.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Text:
     taken: float | None = None
     filtered: str | None = None
     unread: str | None = None
+    container: bool = False
 
 
 @dataclass(slots=True)
@@ -76,7 +78,7 @@ class Lines:
     numbers: list[int] | range
     host: str | None = None
     filtered: str | None = None
-    at: int = field(default=0)
+    container: bool = False
 
     def __len__(self) -> int:
         """Return how many lines there are."""
@@ -102,7 +104,13 @@ class Lines:
             numbers=self.numbers[first:end],
             host=self.host,
             filtered=self.filtered,
+            container=self.container,
         )
+
+    @property
+    def in_container(self) -> bool:
+        """Say whether a command in a container printed these lines, or their name says so."""
+        return self.container or "container" in self.name.lower()
 
 
 def lines_of(name: str, content: str, *, filtered: str | None = None) -> Lines:

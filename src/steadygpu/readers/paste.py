@@ -14,24 +14,27 @@ from steadygpu.evidence.reading import Fact, Reading
 from steadygpu.evidence.source import Gap, Source
 from steadygpu.evidence.text import Lines, Text, decode, lines_of
 from steadygpu.readers.kinds import BY_NAME, Kind, combined
+from steadygpu.readers.prefix import SNIFF_LINES, host_mark, without_prefix
 
 WHOLE_LIMIT = 64_000_000  # our choice: what one listing may take in memory; logs have no limit
 STREAM_FROM = 1_000_000  # a log above this is read in blocks
-SNIFF_LINES = 60
 
 _PROMPT = re.compile(
     r"(?:\([^)\s]{1,40}\)\s*)?(?:"
     r"[\w.-]{1,64}@(?P<host>[\w.-]{1,64})(?::[^$#]{0,200}|\s[^$#]{0,200})?[$#]"
     r"|\[[\w.-]{1,64}@(?P<host2>[\w.-]{1,64}) [^\]]{0,200}\][$#]"
-    r"|[$#]|PS [A-Z]:[^>]{0,200}>)(?:\s+(?P<command>\S.*))?\s*$"
+    r"|[$#]|➜ {1,3}\S{1,60}|(?:PS )?[A-Z]:\\[^>]{0,200}>)(?:(?:(?<=>)|\s)\s*(?P<command>\S.*))?\s*$"
 )
-_BARE_COMMAND = re.compile(
-    r"(?:sudo )?(?:nvidia-smi|dmesg|journalctl|lspci|iostat|lscpu|numactl|lsmod|uname|date|cat /\S+)(?: [\w ./,=-]{1,200})?\s*$"
+# Lines that say nothing: a command without a prompt, a rule, a fence, a pager.
+_NOTHING = re.compile(
+    r"[-=_*~`#.+ ]{3,}(?:\w{0,12})\s*$|--More--|(?:sudo )?(?:nvidia-smi|dmesg|journalctl|lspci|iostat|lscpu|numactl|lsmod|uname|date|cat /\S+)(?: [\w ./,=-]{1,200})?\s*$"
 )
+_PROMPT_SIGN = re.compile(r"[$#>➜]")
+_CONTAINER = re.compile(
+    r"\b(?:docker|podman|nerdctl|crictl|enroot|apptainer|singularity|kubectl|oc)\b.*\b(?:run|exec|start|shell)\b|--container"
+)
+_SOME_CARDS = re.compile(r"nvidia-smi\b.*\s(?:-i|--id)[= ]")
 _FILTER = re.compile(r"\|\s*(?:\w*grep|head|tail|awk|sed|cut)\b")
-_HOST_PREFIX = re.compile(r"(?P<host>[A-Za-z0-9][A-Za-z0-9._-]{0,62}): ?(?P<rest>.*)$")
-_TIME_PREFIX = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3,9}Z (?:std(?:out|err) [FP] )?")
-
 # First characters of log lines: seconds or a date in brackets, a level; dates in figures; months; JSON.
 _LOG_STARTS = (b"[<", b"0123456789", b"JFMASOND-", b"{")
 
@@ -69,7 +72,7 @@ def read_text(text: Text) -> tuple[Read, ...]:
     if not any(line.strip("\0 \t\r") for line in lines.clean):
         return (_unread(text, Source(name=text.name), "the text is empty"),)
     out: list[Read] = []
-    for one in _by_prefix(lines):
+    for one in without_prefix(lines, lambda line: _heads().match(line) is not None):
         out.extend(_read_lines(text, one))
     if not out:
         out.append(_unread(text, lines.cite(0), "no output stands in this text", "steadygpu texts"))
@@ -132,43 +135,14 @@ def _broken(text: Text, where: Source, kind: Kind, error: Exception) -> Read:
     return _unread(text, where, why)
 
 
-def _by_prefix(lines: Lines) -> list[Lines]:
-    """Return the lines without what a collector put before each: one part for each host prefix."""
-    some = [line for line in lines.clean if line.strip()][:SNIFF_LINES]
-    if any(_heads().match(line) for line in some):
-        return [lines]
-    if some and all(_TIME_PREFIX.match(line) for line in some):
-        clean = [_TIME_PREFIX.sub("", line, count=1) for line in lines.clean]
-        return [replace(lines, clean=clean)]
-    prefixed = [_HOST_PREFIX.match(line) for line in some]
-    if not some or sum(p is not None for p in prefixed) < 0.9 * len(some):
-        return [lines]
-    if not any(p and _heads().match(p["rest"]) for p in prefixed):
-        return [lines]
-    hosts = {p["host"] for p in prefixed if p}
-    parts: dict[str | None, Lines] = {}
-    for at, line in enumerate(lines.clean):
-        found = _HOST_PREFIX.match(line)
-        # What stands without a prefix, or with a word that was none of them, is a text of its own.
-        host = found["host"] if found and (found["host"] in hosts or len(parts) < 2) else None
-        part = parts.setdefault(
-            host, Lines(name=lines.name, raw=[], clean=[], numbers=[], host=host)
-        )
-        part.raw.append(lines.raw[at])
-        part.clean.append(found["rest"] if found and host else line)
-        assert isinstance(part.numbers, list)
-        part.numbers.append(lines.numbers[at])
-    return list(parts.values())
-
-
 def _read_lines(text: Text, lines: Lines) -> list[Read]:
     """Return the outputs of a stretch of lines, and a gap for each run that nobody recognised."""
     out: list[Read] = []
     clean, total = lines.clean, len(lines)
-    prompts = [
-        i for i, ln in enumerate(clean) if ("$" in ln or "#" in ln or ">" in ln) and _prompt(ln)
-    ]
-    state = replace(text, host=lines.host or text.host)
+    prompts = [i for i in range(total) if _prompt(clean[i]) or host_mark(lines, i)]
+    state = replace(text, host=lines.host or text.host, filtered=lines.filtered)
+    if lines.host and total:
+        state = replace(state, host_from=lines.cite(0))
     unknown: list[int] = []
     at, next_prompt = 0, iter([*prompts, total])
     limit = next(next_prompt)
@@ -181,13 +155,13 @@ def _read_lines(text: Text, lines: Lines) -> list[Read]:
         else:
             found = _heads().match(_head_line(lines, at)) if clean[at].strip() else None
         if found is None:
-            if not prompt and clean[at].strip("\0 \t") and not _BARE_COMMAND.match(clean[at]):
+            if not prompt and clean[at].strip("\0 \t") and not _NOTHING.match(clean[at]):
                 unknown.append(at)
             at += 1
             continue
         kind = _kind(found)
         part = lines.part(at, limit)
-        part.filtered, part.host = state.filtered, state.host
+        part.filtered, part.host, part.container = state.filtered, state.host, state.container
         reading = _read_part(state, kind, part)
         if reading.read_to <= 0:
             if not prompt:
@@ -223,18 +197,24 @@ def _read_part(state: Text, kind: Kind, part: Lines) -> Reading:
 
 def _prompt(line: str) -> "re.Match[str] | None":
     """Return the match where a line is a shell prompt with or without a command."""
-    if len(line) > 1000 or (line.startswith(("#", ">")) and not line.startswith("# nvidia-smi")):
+    if len(line) > 1000 or not _PROMPT_SIGN.search(line):
+        return None
+    if line.startswith(("#", ">")) and not line.startswith("# nvidia-smi"):
         return None
     return _PROMPT.match(line)
 
 
 def _after_prompt(state: Text, lines: Lines, at: int) -> Text:
+    """Return what is true of the output that follows a prompt or a heading."""
     found = _PROMPT.match(lines.clean[at])
-    assert found is not None
-    host = found["host"] or found["host2"]
-    command = found["command"] or ""
-    filtered = command if _FILTER.search(command) else None
-    state = replace(state, filtered=filtered)
+    if found is None:
+        host, command = host_mark(lines, at), ""
+    else:
+        host, command = found["host"] or found["host2"], found["command"] or ""
+    cut = _FILTER.search(command) or _SOME_CARDS.search(command)
+    state = replace(
+        state, filtered=command if cut else None, container=_CONTAINER.search(command) is not None
+    )
     if host and not host.startswith("localhost"):
         state = replace(state, host=host, host_from=lines.cite(at))
     return state

@@ -304,6 +304,6 @@ def _listing(lines: Lines, columns: _Columns, sample: list[_Row]) -> list[CardLi
     draft.values |= {
         "tool": "nvidia-smi-csv",
         "complete": lines.filtered is None and not columns.some_cards and attached == len(sample),
-        "container": "container" in lines.name.lower(),
+        "container": lines.in_container,
     }  # fmt: skip
     return draft.record(CardListing, host_ref(), sample[0].moment)

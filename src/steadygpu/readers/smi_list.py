@@ -54,7 +54,7 @@ def read_smi_list(lines: Lines) -> Reading:
                 tool="nvidia-smi-L",
                 listed=len(set(seen)),
                 complete=not cut and lines.filtered is None and listed_in_order(seen),
-                container="container" in lines.name.lower(),
+                container=lines.in_container,
                 sources=tuple(lines.cite(row, row, "listed") for row in rows),
             )
         )

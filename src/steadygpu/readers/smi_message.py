@@ -111,7 +111,7 @@ def _message(lines: Lines, at: int) -> tuple[ToolMessage, int] | None:
         meaning=meaning,
         says=says,
         library_version=version,
-        container="container" in lines.name.lower(),
+        container=lines.in_container,
         sources=tuple(sources),
     )
     return message, last + 1

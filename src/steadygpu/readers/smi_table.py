@@ -371,7 +371,7 @@ def _finish(table: _Table) -> None:
                 tool="nvidia-smi",
                 listed=len(set(known)),
                 complete=complete,
-                container="container" in table.lines.name.lower(),
+                container=table.lines.in_container,
                 sources=tuple(table.lines.cite(row, row, "listed") for row in rows),
             )
         )

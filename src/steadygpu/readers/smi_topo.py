@@ -79,7 +79,7 @@ def read_smi_topo(lines: Lines) -> Reading:
                 tool="nvidia-smi-topo",
                 listed=len({row.name for row in cards}),
                 complete=whole and order and lines.filtered is None,
-                container="container" in lines.name.lower(),
+                container=lines.in_container,
                 sources=tuple(lines.cite(row.at, row.at, "listed") for row in cards),
             )
         )

@@ -79,7 +79,7 @@ def facts_of(tree: Tree) -> tuple[Fact, ...]:
             draft.take("attached", attached, *tree.header["attached_gpus"][1:])
         draft.values |= {
             "tool": tree.tool, "complete": whole,
-            "container": "container" in tree.lines.name.lower(),
+            "container": tree.lines.in_container,
         }  # fmt: skip
         out += draft.record(CardListing, host_ref(), at)
     return tuple(out)
