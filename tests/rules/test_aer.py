@@ -202,7 +202,7 @@ def test_uncorrected_errors_drain_the_host_only_on_the_path_to_a_card() -> None:
 
 def test_a_link_that_went_away_by_surprise_counts_without_a_known_place() -> None:
     seen = found(uncorrected(error(PORT, "fatal", surprise_down=True, at=at(7))))
-    assert weight(aer.aer_uncorrected, seen) == ("critical", "drain")
+    assert weight(aer.aer_uncorrected, seen) == ("warning", "watch")  # an NVMe slot says the same
     assert "went away" in seen.says
     assert seen.first == seen.last == at(7)
     away = found(uncorrected(error(NIC, "fatal", surprise_down=True)))

@@ -57,7 +57,7 @@ def test_the_catalogue_weighs_a_code(code: int, severity: str, action: str) -> N
     ("recovery", "severity", "action"),
     [
         ("none", "info", "none"), ("reset", "critical", "reset-gpu"), ("reboot", "critical", "reboot"),
-        ("drain_p2p", "critical", "reset-gpu"), ("drain_and_reset", "critical", "reset-gpu"),
+        ("drain_p2p", "critical", "restart-job"), ("drain_and_reset", "critical", "reset-gpu"),
     ],
 )  # fmt: skip
 def test_the_recovery_that_the_driver_names_weighs_its_code(

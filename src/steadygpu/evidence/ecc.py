@@ -88,5 +88,6 @@ class GpuRecovery:
     drain_reset_recommended: bool | None = None
     channel_repair_pending: bool | None = None
     tpc_repair_pending: bool | None = None
+    unrepairable_memory: bool | None = None
     absent: tuple[Absent, ...] = ()
     sources: tuple[Source, ...]

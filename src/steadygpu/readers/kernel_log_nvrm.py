@@ -33,9 +33,13 @@ _ACTIONS = (
     "reboot",
     "drain_p2p",
     "drain_and_reset",
-)  # nvml.h, nvmlDeviceGpuRecoveryAction_t
+    "recover_imex_domain",
+    "bus_reset",
+    "system_reboot",
+)  # nvml.h, nvmlDeviceGpuRecoveryAction_t; 5 to 7 since driver 590
 _ACTION_WORDS = (
-    ("drain and reset", "drain_and_reset"), ("drain p2p", "drain_p2p"), ("reboot", "reboot"), ("reset", "reset"),
+    ("drain and reset", "drain_and_reset"), ("drain p2p", "drain_p2p"), ("imex", "recover_imex_domain"),
+    ("bus reset", "bus_reset"), ("system reboot", "system_reboot"), ("reboot", "reboot"), ("reset", "reset"),
     ("flr", "reset"), ("none", "none"),
 )  # fmt: skip
 _GPU_AT = re.compile(rf"GPU at PCI:(?P<bdf>{_BDF}): (?P<uuid>GPU-[0-9a-f-]{{8,60}})")

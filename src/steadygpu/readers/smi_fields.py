@@ -233,6 +233,7 @@ RECORDS: Records = (
         ("drain_reset_recommended", "gpu_reset_status/drain_and_reset_recommended", flag),
         ("channel_repair_pending", "ecc_errors/channel_repair_pending", flag),
         ("tpc_repair_pending", "ecc_errors/tpc_repair_pending", flag),
+        ("unrepairable_memory", "ecc_errors/unrepairable_memory", flag),
     )),
     (GpuFabric, (
         ("state", "fabric/state", str.lower), ("status", "fabric/status", str.lower),

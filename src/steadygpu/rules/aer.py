@@ -29,6 +29,8 @@ TREE = "lspci -tv and sudo lspci -vvnn"
 FOLLOWS_S = 600.0  # our choice: a recorded chain took 104 s from the first error to the loss
 BESIDE_S = 5.0  # our choice: the slot may report a lost link just after the driver reports the card
 PROBING = {"UnsupReq"}  # set when software probes a device (PCI Express Base 6.0, 6.2.3)
+REFUSED = {"Unsupported Request", "ACS Violation", "Advisory Non-Fatal"}  # as the kernel words them
+ASKED_WRONG = "Watch whether it comes back: the device refused a request, no data was lost."
 SPEC = "PCI Express Base Specification 6.0, section 6.2"
 
 
@@ -295,8 +297,13 @@ def aer_uncorrected(
             )  # fmt: skip
         if place.where == "elsewhere":
             yield _milder(found)
-        elif place.where == "path" or gone:
+        elif place.where == "path" and _only_probing(mine):
+            yield replace(found, severity="warning", action="watch", decision=ASKED_WRONG)
+        elif place.where == "path":
             yield found
+        elif gone:
+            says = f"{found.says}; no text tells what lay behind it"
+            yield replace(found, says=says, severity="warning", action="watch")
         else:
             yield _unplaced(device)
     for device in dict.fromkeys(d.device for d in downs if d.device not in judged):
@@ -311,6 +318,14 @@ def aer_uncorrected(
         judged.add(kept.device)
         yield _kept_uncorrected(kept, place)
     yield from _none(bool(judged), whole, "uncorrected PCIe error")
+
+
+def _only_probing(events: Sequence[AerEvent]) -> bool:
+    """Say whether the device was only asked for what it does not do: software does that when it probes."""
+    return all(
+        e.severity == "nonfatal" and e.names and set(e.names) <= REFUSED and not e.surprise_down
+        for e in events
+    )
 
 
 def _link_down(

@@ -32,6 +32,24 @@ from steadygpu.verdict.rule import (
 
 MANY_CELLS = 2  # our choice: recorded lost cards show fan and power together, odd fields come alone
 NVIDIA = "10de:"  # PCI vendor number of NVIDIA (pci-ids.ucw.cz, 2026-11)
+# NVML, nvmlDeviceGpuRecoveryAction_t; NVIDIA Xid catalogue, Xid 154 (read 2026-11)
+WEIGHTS: dict[str, tuple[Severity, Action]] = {
+    "none": ("info", "none"),
+    "reset": ("critical", "reset-gpu"),
+    "gpu_reset": ("critical", "reset-gpu"),
+    "drain_and_reset": ("critical", "reset-gpu"),
+    "reboot": ("critical", "reboot"),
+    "node_reboot": ("critical", "reboot"),
+    "system_reboot": ("critical", "reboot"),
+    "bus_reset": ("critical", "reboot"),
+    "drain_p2p": ("critical", "restart-job"),
+    "recover_imex_domain": ("critical", "fix-config"),
+}
+UNKNOWN_WORD: tuple[Severity, Action] = ("warning", "watch")
+DECISIONS = {
+    "drain_p2p": "End the jobs that copy between cards, then ask the driver again.",
+    "recover_imex_domain": "Bring the IMEX domain back: look at nvidia-imex on all its nodes.",
+}
 _MILD = re.compile(r"fan|addressing|display", re.IGNORECASE)
 _LOST = re.compile(r"\blost\b", re.IGNORECASE)
 _RESET = re.compile(r"requires? (?:a )?reset", re.IGNORECASE)
@@ -247,14 +265,31 @@ def _expected(cards: Sequence[PciDevice]) -> tuple[list[PciDevice], bool]:
 )
 def gpu_recovery_action(recovery: One[GpuRecovery]) -> Iterator[Seen]:
     """The newer line decides alone; older drivers print two lines of which both must say no."""
-    if recovery.action is not None:
-        if recovery.action == "none":
-            yield fine(recovery, "no recovery is asked for", "action")
-            return
-        action: Action = "reboot" if recovery.action == "reboot" else "reset-gpu"
-        says = f"the driver asks for: {recovery.action.replace('_', ' ')}"
+    if recovery.action not in (None, "none"):
+        assert recovery.action is not None
+        severity, action = WEIGHTS.get(recovery.action, UNKNOWN_WORD)
         yield Finding(
-            subject=recovery.device, says=says, sources=cite(recovery, "action"), action=action
+            subject=recovery.device,
+            says=f"the driver asks for: {recovery.action.replace('_', ' ')}",
+            sources=cite(recovery, "action"), severity=severity, action=action,
+            decision=DECISIONS.get(recovery.action),
+        )  # fmt: skip
+    elif recovery.unrepairable_memory:
+        yield Finding(
+            subject=recovery.device, says="memory that cannot be repaired: Yes",
+            sources=cite(recovery, "unrepairable_memory"),
+            decision="Drain the card and start its replacement.",
+        )  # fmt: skip
+    elif recovery.channel_repair_pending or recovery.tpc_repair_pending:
+        yield Finding(
+            subject=recovery.device, says="a repair of the card waits for a reset",
+            sources=cite(recovery, "channel_repair_pending", "tpc_repair_pending"), action="reset-gpu",
+        )  # fmt: skip
+    elif recovery.action == "none":
+        yield Fine(
+            subject=recovery.device,
+            because="no recovery is asked for",
+            sources=cite(recovery, "action"),
         )
     elif recovery.reset_required:
         yield Finding(

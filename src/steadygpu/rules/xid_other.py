@@ -1,6 +1,8 @@
 """Fault numbers without a rule of their own, and codes that one card alone repeats."""
 
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from steadygpu.catalog.xid import xid_row
 from steadygpu.evidence.derive import span
@@ -10,6 +12,7 @@ from steadygpu.evidence.kernel_log import XidEvent
 from steadygpu.evidence.link import PciDevice
 from steadygpu.evidence.moment import UNKNOWN, seconds_between
 from steadygpu.evidence.reading import Fact
+from steadygpu.rules.lost import DECISIONS, WEIGHTS
 from steadygpu.rules.xid import CATALOGUE, none_seen, seen_codes, sources_of, subject_of
 from steadygpu.verdict.rule import (
     ACTIONS,
@@ -27,16 +30,10 @@ from steadygpu.verdict.rule import (
 )
 
 OWN_RULE = {13, 31, 43, 45, 74, 79, 94, 119, 120}  # the rules of steadygpu.rules.xid
+NVLINK5 = range(144, 151)  # NVIDIA Xid catalogue: NVLink errors since Blackwell
+_NVLINK_WORD = re.compile(r"\b(Fatal|Nonfatal)\b")
 REPEATS = 5  # our choice: a program that fails now and then on a card stays below this
 EPISODE_S = 60.0  # our choice: one crash prints a line for each unit of the card within seconds
-
-_RECOVERY: dict[str, tuple[Severity, Action]] = {
-    "none": ("info", "none"),
-    "reset": ("critical", "reset-gpu"),
-    "reboot": ("critical", "reboot"),
-    "drain_p2p": ("critical", "reset-gpu"),
-    "drain_and_reset": ("critical", "reset-gpu"),
-}  # NVIDIA Xid catalogue, Xid 154 (docs.nvidia.com/deploy/xid-errors)
 
 
 def _weight(event: XidEvent) -> tuple[Severity, Action, str]:
@@ -45,6 +42,10 @@ def _weight(event: XidEvent) -> tuple[Severity, Action, str]:
     if row is None:
         return "warning", "watch", "a code that no catalogue names"
     words = f"{row.meaning.rstrip('.')}. {row.decision.rstrip('.')}"
+    if event.code in NVLINK5 and (said := _NVLINK_WORD.search(event.says)):
+        fatal = said[1] == "Fatal"
+        words = f"{row.meaning.rstrip('.')}; the line says {said[1]}"
+        return ("critical", "reset-gpu", words) if fatal else ("warning", "watch", words)
     if row.depends_on_decode:
         return "warning", "watch", words
     return row.severity, "reboot" if row.action == "drain" else row.action, words
@@ -52,13 +53,25 @@ def _weight(event: XidEvent) -> tuple[Severity, Action, str]:
 
 def _asked(events: Sequence[XidEvent]) -> tuple[Severity, Action, str]:
     """Return what Xid 154 asks for: the last word that was read counts, earlier ones are named."""
-    words = [e.recovery for e in events if e.recovery in _RECOVERY]
+    words = [e.recovery for e in events if e.recovery in WEIGHTS]
     if not words:
         return _weight(events[-1])
-    severity, action = _RECOVERY[words[-1]]
+    severity, action = WEIGHTS[words[-1]]
     says = f"the driver asks for {words[-1].replace('_', ' ')}"
     before = dict.fromkeys(w.replace("_", " ") for w in words if w != words[-1])
     return severity, action, says + (f", after {', '.join(before)}" if before else "")
+
+
+def _texts(code: int, events: Sequence[XidEvent]) -> tuple[str | None, str | None]:
+    """Return meaning and decision of the worst code, None where the rule's own words must do."""
+    row = xid_row(code)
+    if code == 154:
+        asked = next((e.recovery for e in reversed(events) if e.recovery in WEIGHTS), None)
+        words = (asked or "a recovery that was not read").replace("_", " ")
+        return "The driver itself says what this card needs.", DECISIONS.get(
+            asked or "", f"Follow the driver: {words}."
+        )
+    return (row.meaning, row.decision) if row is not None else (None, None)
 
 
 @rule(
@@ -86,11 +99,10 @@ def xid_other(events: Log[XidEvent], whole: Whole) -> Iterator[Seen]:
     )
     severity, action, _ = ordered[0][1]
     says = "; ".join(f"Xid {code}: {words}" for code, (_, _, words) in ordered)
-    found = seen_codes(hits, says)
-    yield Finding(
-        subject=found.subject, says=found.says, sources=found.sources, severity=severity,
-        action=action, first=found.first, last=found.last, count=found.count,
-    )  # fmt: skip
+    meaning, decision = _texts(ordered[0][0], [e for e in hits if e.code == ordered[0][0]])
+    yield replace(
+        seen_codes(hits, says), severity=severity, action=action, meaning=meaning, decision=decision
+    )
 
 
 @rule(

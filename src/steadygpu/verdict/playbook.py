@@ -17,6 +17,7 @@ from steadygpu.verdict.answer import (
     RuledOut,
 )
 from steadygpu.verdict.incident import Cause, fold
+from steadygpu.verdict.past import lowered_if_past
 from steadygpu.verdict.rule import (
     SEVERITIES,
     Finding,
@@ -72,7 +73,7 @@ def answer_host(
     `never_asked` counts the rules that were not even loaded, since nothing they are about was given.
     """
     found = [
-        _ruled(evidence, verdict.rule, seen)
+        _ruled(evidence, verdict.rule, lowered_if_past(verdict.rule, seen, evidence))
         for verdict in verdicts
         for seen in verdict.seen
         if isinstance(seen, Finding)
