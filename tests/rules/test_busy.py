@@ -5,9 +5,10 @@ from typing import Any
 from rules.hand import one, says
 from steadygpu.evidence.cpu import CpuLoad
 from steadygpu.evidence.device import DeviceRef, host_ref
-from steadygpu.evidence.gpu import GpuLoad, GpuMode, GpuPower
+from steadygpu.evidence.gpu import GpuLoad, GpuMemory, GpuMode, GpuPower
 from steadygpu.evidence.source import Absent, Source
 from steadygpu.evidence.storage import DiskLoad
+from steadygpu.evidence.units import GIB
 from steadygpu.rules import busy
 from steadygpu.verdict.rule import Fine, NotHere, Unclear
 
@@ -22,11 +23,15 @@ def make(cls: type[Any], device: DeviceRef = CARD, **fields: Any) -> Any:
 
 def test_card_idle_needs_no_kernel_and_no_process() -> None:
     rule = busy.card_idle
-    assert says(one(rule, make(GpuLoad, busy_ratio=0.0, has_process=False)))
-    assert isinstance(one(rule, make(GpuLoad, busy_ratio=0.0, has_process=True)), Fine)
-    assert isinstance(one(rule, make(GpuLoad, busy_ratio=0.0)), Unclear)
-    assert isinstance(one(rule, make(GpuLoad, busy_ratio=0.5)), Fine)
-    assert isinstance(one(rule, make(GpuLoad, absent=NO_UTIL)), NotHere)
+    assert says(one(rule, make(GpuLoad, busy_ratio=0.0, has_process=False), None))
+    assert isinstance(one(rule, make(GpuLoad, busy_ratio=0.0, has_process=True), None), Fine)
+    assert isinstance(one(rule, make(GpuLoad, busy_ratio=0.0), None), Unclear)
+    assert isinstance(one(rule, make(GpuLoad, busy_ratio=0.5), None), Fine)
+    assert isinstance(one(rule, make(GpuLoad, absent=NO_UTIL), None), NotHere)
+    quiet = make(GpuLoad, busy_ratio=0.0, has_process=False)
+    assert isinstance(one(rule, quiet, make(GpuMemory, used_bytes=70 * GIB)), NotHere)
+    assert isinstance(one(rule, quiet, make(GpuMemory)), Unclear)
+    assert says(one(rule, quiet, make(GpuMemory, used_bytes=4 * 2**20)))
 
 
 def test_card_starved_needs_both_sides_at_once() -> None:

@@ -48,8 +48,14 @@ def test_duplicate_model_copies_share_name_and_size() -> None:
             GpuProcess, pid=pid, name=name, used_bytes=None if gib is None else int(gib * GIB)
         )
 
-    assert "3 processes" in says(one(rule, (process(1, 9), process(2, 9.1), process(3, 9.2))))
-    assert isinstance(one(rule, (process(1, 9), process(2, 12))), Fine)
-    assert isinstance(one(rule, (process(1, 9), process(2, 9, "vllm"))), Fine)
-    assert isinstance(one(rule, (process(1, 0.1), process(2, 0.1))), Fine)
-    assert isinstance(one(rule, (process(1, 9), process(2, None))), Unclear)
+    assert "3 processes" in says(one(rule, (process(1, 9), process(2, 9.1), process(3, 9.2)), None))
+    assert isinstance(one(rule, (process(1, 9), process(2, 12)), None), Fine)
+    assert isinstance(one(rule, (process(1, 9), process(2, 9, "vllm")), None), Fine)
+    assert isinstance(one(rule, (process(1, 0.1), process(2, 0.1)), None), Fine)
+    assert isinstance(one(rule, (process(1, 9), process(2, None)), None), Unclear)
+    two = (process(1, 9), process(2, 9.1))
+    assert one(rule, two, None).severity == "info"
+    roomy = make(GpuMemory, used_bytes=20 * GIB, total_bytes=80 * GIB)
+    assert one(rule, two, roomy).severity == "info"
+    short = make(GpuMemory, used_bytes=19 * GIB, total_bytes=20 * GIB)
+    assert one(rule, two, short).severity is None

@@ -4,7 +4,7 @@ from typing import Any
 
 from rules.hand import one, says
 from steadygpu.evidence.device import DeviceRef, host_ref
-from steadygpu.evidence.gpu import GpuFabric, GpuLoad, GpuMemory, GpuMode
+from steadygpu.evidence.gpu import GpuFabric, GpuLoad, GpuMemory, GpuMode, GpuProcess
 from steadygpu.evidence.source import Source
 from steadygpu.evidence.units import MIB
 from steadygpu.rules import card_mode
@@ -18,20 +18,40 @@ def make(cls: type[Any], device: DeviceRef | None = None, **fields: Any) -> Any:
     return cls(device=device or host_ref(), sources=PROOF, **fields)
 
 
-def test_exclusive_mode_is_critical_only_while_held() -> None:
+def test_exclusive_mode_is_critical_only_while_an_idle_card_is_held() -> None:
     rule, mode = (
         card_mode.compute_mode_exclusive,
         make(GpuMode, CARD, compute_mode="exclusive_process"),
     )
-    held = one(rule, mode, None, make(GpuMemory, CARD, used_bytes=74 * MIB))
-    listed = one(rule, mode, make(GpuLoad, CARD, has_process=True), None)
-    free = one(rule, mode, None, None)
+    idle = make(GpuLoad, CARD, busy_ratio=0.0, has_process=True)
+    held = one(rule, mode, None, make(GpuMemory, CARD, used_bytes=74 * MIB), ())
+    listed = one(rule, mode, idle, None, ())
     assert "74 MiB" in says(held)
     assert "process" in says(listed)
-    assert isinstance(free, Finding)
-    assert free.severity == "info"
-    assert isinstance(one(rule, make(GpuMode, CARD, compute_mode="default"), None, None), Fine)
-    assert isinstance(one(rule, make(GpuMode, CARD), None, None), Unclear)
+    assert held.severity is None
+    assert listed.severity is None
+    free = one(rule, mode, None, None, ())
+    works = one(rule, mode, make(GpuLoad, CARD, busy_ratio=0.9, has_process=True), None, ())
+    screen = make(GpuProcess, CARD, pid=1, name="Xorg", kind="G")
+    shown = one(rule, mode, idle, None, (screen,))
+    for seen in (free, works, shown):
+        assert isinstance(seen, Finding)
+        assert seen.severity == "info"
+    served = make(GpuProcess, CARD, pid=1, name="nvidia-cuda-mps-server", kind="C")
+    assert isinstance(one(rule, mode, idle, None, (served,)), NotHere)
+    client = make(GpuProcess, CARD, pid=2, name="python", kind="M+C")
+    assert isinstance(one(rule, mode, idle, None, (client,)), NotHere)
+    assert isinstance(one(rule, make(GpuMode, CARD, compute_mode="default"), None, None, ()), Fine)
+    assert isinstance(one(rule, make(GpuMode, CARD), None, None, ()), Unclear)
+
+
+def test_a_fabric_that_completed_without_success_is_not_up() -> None:
+    rule = card_mode.fabric_manager_not_running
+    bad = make(GpuFabric, CARD, state="completed", status="failure")
+    assert "failure" in says(one(rule, bad))
+    ill = make(GpuFabric, CARD, state="completed", status="success", healthy=False)
+    assert "unhealthy" in says(one(rule, ill))
+    assert isinstance(one(rule, make(GpuFabric, CARD, state="completed", status="success")), Fine)
 
 
 def test_persistence_off_on_linux_only() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from rules.hand import cited, found, one, weight
 from steadygpu.evidence.device import DeviceRef
-from steadygpu.evidence.gpu import GpuLoad
+from steadygpu.evidence.gpu import GpuClock, GpuLoad
 from steadygpu.evidence.link import PciDevice, PcieLink
 from steadygpu.evidence.moment import Moment
 from steadygpu.evidence.source import Absent, Source
@@ -46,9 +46,11 @@ def width(own: Any, port: Any = None, devices: Any = ()) -> Seen:
     return one(pcie.pcie_width_low, own, (own, *([port] if port else [])), devices)
 
 
-def speed(own: Any, load: Any = BUSY, port: Any = None, devices: Any = ()) -> Seen:
+def speed(
+    own: Any, load: Any = BUSY, port: Any = None, devices: Any = (), clock: Any = None
+) -> Seen:
     links = (own, *([port] if port else []))
-    return one(pcie.pcie_speed_low_under_load, own, load, links, devices)
+    return one(pcie.pcie_speed_low_under_load, own, load, clock, links, devices)
 
 
 def slot(own: Any, port: Any = None, devices: Any = BELOW) -> Seen:
@@ -215,3 +217,9 @@ def test_replays_of_times_that_cannot_be_compared_give_no_rate() -> None:
     last = link(replays=50, at=Moment(wall=90000.0, zone_known=True))
     (seen,) = pcie.link_errors.check((first, last))
     assert isinstance(seen, Unclear)
+
+
+def test_low_speed_in_a_slow_state_of_the_card_is_left_open() -> None:
+    slow = link(speed_gts=2.5)
+    assert isinstance(speed(slow, clock=make(GpuClock, pstate=8)), Unclear)
+    assert isinstance(speed(slow, clock=make(GpuClock, pstate=2)), Finding)

@@ -10,7 +10,7 @@ from steadygpu.evidence.kernel_log import DriverBindEvent, NvrmEvent
 from steadygpu.evidence.link import PciDevice
 from steadygpu.evidence.moment import Moment
 from steadygpu.evidence.source import Source
-from steadygpu.rules import stack
+from steadygpu.rules import owner, stack
 from steadygpu.verdict.rule import Fine, NotHere, Unclear
 
 CARD = DeviceRef(kind="card", bdf="0000:41:00.0")
@@ -75,7 +75,7 @@ def test_no_devices_by_sentence() -> None:
 
 
 def test_nouveau_by_binding_device_or_module() -> None:
-    rule = stack.nouveau_owns_gpu
+    rule = owner.nouveau_owns_gpu
     bind = make(DriverBindEvent, CARD, driver="nouveau")
     assert "41:00.0" in says(one(rule, (bind,), (), (), ()))
     assert "41:00.0" in says(one(rule, (), (gpu(driver="nouveau", driver_listed=True),), (), ()))
@@ -89,7 +89,7 @@ def test_nouveau_by_binding_device_or_module() -> None:
 
 
 def test_other_driver_owns_gpu() -> None:
-    rule = stack.other_driver_owns_gpu
+    rule = owner.other_driver_owns_gpu
     assert "vfio-pci" in says(one(rule, (gpu(driver="vfio-pci"),)))
     assert isinstance(one(rule, (gpu(driver="nvidia"),)), Fine)
     assert isinstance(one(rule, (gpu(driver=None),)), Unclear)

@@ -75,12 +75,12 @@ SUBJECTS: dict[str, Subject] = {
     "numa": Subject(
         3, ("CardListing", "CpuLayout", "GpuAffinity", "GpuProcess", "PciDevice", "PeerPath")
     ),
+    "owner": Subject(2, ("DriverBindEvent", "KernelModule", "ModuleListing", "PciDevice")),
     "pcie": Subject(5, ("PcieLink",)),
     "stack": Subject(
-        8,
+        6,
         (
             "CardListing",
-            "DriverBindEvent",
             "DriverVersion",
             "KernelModule",
             "ModuleListing",

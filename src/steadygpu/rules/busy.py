@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Sequence
 
 from steadygpu.evidence.cpu import CpuLoad
-from steadygpu.evidence.gpu import GpuLoad, GpuMode, GpuPower
+from steadygpu.evidence.gpu import GpuLoad, GpuMemory, GpuMode, GpuPower
 from steadygpu.evidence.moment import Moment, may_be_within
 from steadygpu.evidence.source import Source
 from steadygpu.evidence.storage import DiskLoad
+from steadygpu.evidence.units import GIB
 from steadygpu.rules.throttle import missing, power_share
 from steadygpu.verdict.rule import (
     All,
@@ -27,6 +28,7 @@ from steadygpu.verdict.rule import (
 STARVED = 0.3  # our choice: below this most of the time nothing runs on the card
 IOWAIT = 0.05  # our choice: a share of all CPUs; on 64 it is three that only wait for disks
 DISK_FULL = 0.9  # iostat(1), %util: near 100 % a device serves requests all the time
+HELD = GIB  # our choice: a driver alone holds less than this
 QUEUE_FULL = 1.0  # iostat(1), aqu-sz: above one, requests wait for each other
 TOGETHER_S = 300.0  # our choice: samples further apart do not tell of one job
 RESIDENT = 0.95  # our choice: what people read as a full card
@@ -48,8 +50,8 @@ ASK_IO = "iostat -xz 1 30"
     references=(UTIL,),
     points_to="idle",
 )
-def card_idle(load: One[GpuLoad]) -> Iterator[Seen]:
-    """Idle needs both: no kernel in the sample and no process in the list."""
+def card_idle(load: One[GpuLoad], memory: Maybe[GpuMemory]) -> Iterator[Seen]:
+    """Idle needs all: no kernel in the sample, no process in the list, and nobody who holds memory."""
     if load.busy_ratio is None:
         yield missing(load, load, "load", "busy_ratio")
     elif load.busy_ratio > 0:
@@ -58,6 +60,11 @@ def card_idle(load: One[GpuLoad]) -> Iterator[Seen]:
         yield missing(load, load, "processes", "has_process", ask="nvidia-smi")
     elif load.has_process:
         yield fine(load, "a process is there", "has_process")
+    elif memory is not None and memory.used_bytes is None:
+        yield missing(memory, load, "memory", "used_bytes")
+    elif memory is not None and (memory.used_bytes or 0) > HELD:
+        because = "no process is listed, yet memory is held"
+        yield NotHere(subject=load.device, because=because)
     else:
         yield tell(load, "0 % busy and no process", "busy_ratio", "has_process")
 

@@ -21,7 +21,9 @@ from steadygpu.verdict.rule import (
 )
 
 FULL = 0.97  # our choice: servers that fill a card on purpose (vLLM, JAX) leave more than this free
+BRIM = 0.985  # our choice: what is left is less than one step of the usual allocators
 HELD = GIB  # our choice: a driver alone holds less than this
+SHORT = 0.9  # our choice: with this much in use one copy less makes room for work
 ALIKE = 0.05  # our choice: copies of one model differ by their cached blocks only
 
 
@@ -30,7 +32,7 @@ ALIKE = 0.05  # our choice: copies of one model differ by their cached blocks on
     title="The memory of the card is nearly full",
     severity="warning",
     action="watch",
-    meaning="Less than 5 % of the memory is free: a slightly longer input or another process fails.",
+    meaning="Next to no memory is free: a slightly longer input or another process fails.",
     decision="Leave room: a smaller batch or cache, or one process less.",
     next_step="List who holds it: nvidia-smi --query-compute-apps=pid,name,used_memory --format=csv",
     references=("nvidia-smi(1), FB Memory Usage",),
@@ -43,9 +45,11 @@ def memory_near_full(memory: One[GpuMemory]) -> Iterator[Seen]:
     proof = cite(memory, "used_bytes", "total_bytes")
     says = f"{memory.used_bytes // MIB} of {memory.total_bytes // MIB} MiB used"
     if memory.used_bytes > FULL * memory.total_bytes:
+        calm = memory.used_bytes <= BRIM * memory.total_bytes
         yield Finding(
-            subject=memory.device, says=says, sources=proof, first=memory.at, last=memory.at
-        )
+            subject=memory.device, says=says, sources=proof, first=memory.at, last=memory.at,
+            severity="info" if calm else None, action="none" if calm else None,
+        )  # fmt: skip
     else:
         yield Fine(subject=memory.device, because=says, sources=proof)
 
@@ -99,9 +103,9 @@ def memory_without_visible_process(
             subject=load.device,
             says=f"{memory.used_bytes // MIB} MiB used and the process list is empty",
             sources=(*cite(memory, "used_bytes"), *cite(load, "has_process")),
-            # Work that is seen and whose process is not belongs to another PID namespace; memory
-            # that is held while nothing runs may be left over.
-            severity="info" if load.busy_ratio else None,
+            # Every container hides its processes from the next one: this alone is no fault.
+            severity="info", action="none",
+            decision="Find the holder outside this container before you call the card free.",
             first=load.at, last=load.at,
         )  # fmt: skip
 
@@ -133,18 +137,25 @@ def _copies(processes: Sequence[GpuProcess]) -> list[GpuProcess]:
     next_step="Compare their command lines: ps -o pid,ppid,args -p PID,PID",
     references=("nvidia-smi(1), Processes",),
 )
-def duplicate_model_copies(processes: Mine[GpuProcess]) -> Iterator[Seen]:
-    """At least two processes of one moment, one name and one instance, 1 GiB each, within 5 %."""
+def duplicate_model_copies(processes: Mine[GpuProcess], memory: Maybe[GpuMemory]) -> Iterator[Seen]:
+    """At least two processes of one moment, one name and one instance, 1 GiB each, within 5 %.
+
+    A warning only where memory is short: two servers of one model may be meant.
+    """
     moments = list(dict.fromkeys(p.at for p in processes))
     best = max((_copies([p for p in processes if p.at == m]) for m in moments), key=len)
     device = processes[0].device
     if len(best) >= 2:
         sizes = sorted((p.used_bytes or 0) // MIB for p in best)
+        used = memory.used_bytes if memory is not None else None
+        total = memory.total_bytes if memory is not None else None
+        short = used is not None and total is not None and used > SHORT * total
         yield Finding(
             subject=device,
             says=f"{len(best)} processes {best[0].name} hold {sizes[0]} to {sizes[-1]} MiB each",
             sources=tuple(dict.fromkeys(s for p in best for s in cite(p, "name", "used_bytes"))),
             first=best[0].at, last=best[0].at,
+            severity=None if short else "info", action=None if short else "none",
         )  # fmt: skip
         return
     told = [said for p in processes if (said := lacking(p, "used_bytes", "name"))]

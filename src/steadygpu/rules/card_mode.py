@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from steadygpu.evidence.gpu import GpuFabric, GpuLoad, GpuMemory, GpuMode, MigInstance
+from steadygpu.evidence.gpu import GpuFabric, GpuLoad, GpuMemory, GpuMode, GpuProcess, MigInstance
 from steadygpu.evidence.units import MIB
 from steadygpu.verdict.rule import (
     Finding,
@@ -36,9 +36,9 @@ CONTEXT = 64 * MIB  # our choice: an idle card shows a few MiB, one CUDA context
     points_to="stack",
 )
 def compute_mode_exclusive(
-    mode: One[GpuMode], load: Maybe[GpuLoad], memory: Maybe[GpuMemory]
+    mode: One[GpuMode], load: Maybe[GpuLoad], memory: Maybe[GpuMemory], processes: Mine[GpuProcess]
 ) -> Iterator[Seen]:
-    """Critical where somebody holds the card already; else it is only a setting."""
+    """Critical where somebody holds a card that does nothing; else it is a setting, which MPS even asks for."""
     if mode.compute_mode is None:
         yield lacking(mode, "compute_mode") or Unclear(subject=mode.device, why="no compute mode")
         return
@@ -46,9 +46,25 @@ def compute_mode_exclusive(
         because = "compute mode is default"
         yield fine(mode, because, "compute_mode")
         return
+    served = [
+        p for p in processes if "mps-server" in (p.name or "") or (p.kind or "").startswith("M")
+    ]
+    if served:
+        yield NotHere(subject=mode.device, because="MPS shares the card, which asks for this mode")
+        return
     says = f"compute mode is {mode.compute_mode}"
     proof = cite(mode, "compute_mode")
     used = memory.used_bytes if memory is not None else None
+    screens = bool(processes) and all((p.kind or "C") == "G" for p in processes)
+    works = load is not None and (load.busy_ratio or 0.0) > 0 and mode.compute_mode != "prohibited"
+    if (screens or works) and load is not None:
+        says += f", {load.busy_ratio or 0.0:.0%} busy" + (", screens only" if screens else "")
+        yield Finding(
+            subject=mode.device, says=says, sources=(*proof, *cite(load, "busy_ratio", "has_process")),
+            severity="info", action="none", first=mode.at, last=mode.at,
+            decision="Nothing to do where one job at a time is meant.",
+        )  # fmt: skip
+        return
     if memory is not None and used is not None and used >= CONTEXT:
         says, proof = (
             f"{says} and {used // MIB} MiB are used",
@@ -73,7 +89,7 @@ def compute_mode_exclusive(
     meaning="Without a client the driver lets the card go, and each process that comes first waits "
     "seconds for it; hooks of containers can time out.",
     decision="Run nvidia-persistenced on a host without a display.",
-    next_step="systemctl enable --now nvidia-persistenced",
+    next_step="sudo nvidia-smi -pm 1; to keep it, run nvidia-persistenced without --no-persistence-mode",
     references=("NVIDIA driver README, chapter 26, persistence",),
 )
 def persistence_off(mode: One[GpuMode]) -> Iterator[Seen]:
@@ -163,6 +179,11 @@ def fabric_manager_not_running(fabric: One[GpuFabric]) -> Iterator[Seen]:
         yield Finding(
             subject=fabric.device, says=says, sources=proof, first=fabric.at, last=fabric.at
         )
+    elif fabric.state == "completed" and (
+        fabric.healthy is False or fabric.status not in (None, "success")
+    ):
+        bad = f"{says}, status {fabric.status}" + (", unhealthy" if fabric.healthy is False else "")
+        yield tell(fabric, bad, "state", "status", "healthy")
     elif fabric.state == "completed":
         yield Fine(subject=fabric.device, because=says, sources=proof)
     elif fabric.state == "not supported":

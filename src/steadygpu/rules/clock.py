@@ -12,6 +12,7 @@ from steadygpu.evidence.gpu import (
 )
 from steadygpu.rules.throttle import (
     BELOW_LIMIT,
+    LIMIT_LOWERED,
     MARGIN_SMALL_C,
     REASONS,
     head_room,
@@ -62,7 +63,7 @@ ABNORMAL = ("hw_slowdown", "hw_thermal", "hw_power_brake", "sw_thermal")
     action="fix-config",
     meaning="The card works in a fast state, yet its clock stays near idle and it names no reason.",
     decision="Do not read its utilisation as full use; free the clock before measuring anything.",
-    next_step="Release locked clocks: nvidia-smi -rgc; nvidia-smi -rac; then look again under load",
+    next_step="Release locked clocks: sudo nvidia-smi -rgc; then look again under load",
     references=("nvidia-smi(1), Clocks and Max Clocks", REASONS),
     points_to="throttle",
 )
@@ -166,8 +167,12 @@ def vgpu_unlicensed(mode: One[GpuMode]) -> Iterator[Seen]:
         yield missing(mode, mode, "licence", "vgpu_license")
     elif mode.vgpu_license.lower().startswith("unlicensed"):
         proof = cite(mode, "vgpu_license", *(("virtualization",) if kind else ()))
+        grace = (
+            "unrestricted" in mode.vgpu_license.lower()
+        )  # the first minutes after the guest's start
         yield Finding(
             subject=mode.device, says=f"licence status {mode.vgpu_license}", sources=proof,
+            severity="info" if grace else None, action="none" if grace else None,
             first=mode.at, last=mode.at,
         )  # fmt: skip
     elif mode.vgpu_license.lower().startswith("licensed"):
@@ -183,7 +188,7 @@ def vgpu_unlicensed(mode: One[GpuMode]) -> Iterator[Seen]:
     action="none",
     meaning="The only active reason is the power cap, and there is room left to slowdown. A GeForce "
     "computes in P2; that is its normal state.",
-    decision="Look for the cause outside the card: batch size, feed, host.",
+    decision="Clocks, power and heat of this card need nothing.",
     next_step="steadygpu diagnose with iostat -xz 1 30 and nvidia-smi dmon taken during the job",
     references=(REASONS,),
 )
@@ -210,6 +215,8 @@ def none_abnormal(
         yield missing(power, reasons, "power draw", "draw_w", "limit_w")
     elif share is not None and share < BELOW_LIMIT:
         yield NotHere(subject=reasons.device, because=f"draw is only {share:.0%} of the limit")
+    elif power is not None and (power.limit_w or 0) < LIMIT_LOWERED * (power.default_limit_w or 0):
+        yield NotHere(subject=reasons.device, because="the limit is below the default")
     else:
         state = clock.pstate if clock is not None else None
         where = f" in P{state}" if state is not None else ""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from steadygpu.evidence.gpu import GpuLoad
+from steadygpu.evidence.gpu import GpuClock, GpuLoad
 from steadygpu.evidence.link import PciDevice, PcieLink
 from steadygpu.evidence.moment import seconds_between
 from steadygpu.evidence.source import Source
@@ -22,9 +22,12 @@ from steadygpu.verdict.rule import (
     rule,
 )
 
+SLOWEST_AT_WORK = (
+    3  # nvidia-smi(1), Performance State: GeForce computes in P2, slower states save power
+)
 UNDER_LOAD = 0.2  # our choice: a card this busy does not save power on its link
 LSPCI = "sudo lspci -vvnn"
-AGAIN = "nvidia-smi -q -d PCIE,UTILIZATION while the job runs"
+AGAIN = "nvidia-smi -q, while the job runs"
 REPLAYS_PER_MIN = (
     8  # DCGM, DCGM_LIMIT_MAX_PCIREPLAY_RATE (dcgm_gpu_hardware_limits.h, read 2026-11)
 )
@@ -66,7 +69,7 @@ def _expected(
     title="The link of the card has lost lanes",
     severity="warning",
     action="fix-feed",
-    meaning="The link runs with fewer lanes than both ends have. Width does not drop to save power.",
+    meaning="The link runs with fewer lanes than the card has, and than the port above it has where that was read.",
     decision="Do not buy a card: look at the slot, its lane sharing and the seating of the card first.",
     next_step="Read the slot's width in the board's manual, seat the card anew, then: " + LSPCI,
     references=(SPEC,),
@@ -115,11 +118,13 @@ def pcie_width_low(
     next_step="sudo lspci -vvs <address> | grep -E 'LnkCap|LnkSta|LnkCtl2', for the card and the port above",
     references=(SPEC,),
     points_to="pcie",
+    rules_out=True,
 )
 def pcie_speed_low_under_load(
-    link: One[PcieLink], load: Maybe[GpuLoad], links: All[PcieLink], devices: All[PciDevice]
-) -> Iterator[Seen]:
-    """Low speed while idle saves power and proves nothing."""
+    link: One[PcieLink], load: Maybe[GpuLoad], clock: Maybe[GpuClock], links: All[PcieLink],
+    devices: All[PciDevice],
+) -> Iterator[Seen]:  # fmt: skip
+    """Low speed while idle, or in a slow state of the card, saves power and proves nothing."""
     if link.device.kind != "card":
         yield NotHere(subject=link.device, because="not a card")
         return
@@ -144,6 +149,9 @@ def pcie_speed_low_under_load(
         )
     elif load.busy_ratio < UNDER_LOAD:
         yield Unclear(subject=link.device, why="low speed read while the card was idle", ask=AGAIN)
+    elif clock is not None and (clock.pstate or 0) > SLOWEST_AT_WORK:
+        why = f"low speed read in P{clock.pstate}, in which a card saves power"
+        yield Unclear(subject=link.device, why=why, ask=AGAIN)
     else:
         says = f"{link.speed_gts:g} GT/s while {load.busy_ratio:.0%} busy, {expected[0]:g} expected ({expected[2]})"
         proof = (*cite(link, "speed_gts"), *expected[1], *cite(load, "busy_ratio"))
@@ -249,7 +257,7 @@ def pcie_limited_by_slot(
     meaning="A replay is a packet that arrived damaged and was sent anew: it costs time, and many of them "
     "announce a link that will lose data or drop.",
     decision="Seat the card and its riser anew; then compare a checked copy at full and at lower link speed.",
-    next_step="nvidia-smi -q -d PCIE twice under load; sudo lspci -vvnn, DevSta of the card and of the port above",
+    next_step="nvidia-smi -q twice under load; sudo lspci -vvnn, DevSta of the card and of the port above",
     references=("DCGM, health watch of PCIe replays", SPEC),
 )
 def link_errors(links: Trend[PcieLink]) -> Iterator[Seen]:
@@ -266,17 +274,13 @@ def link_errors(links: Trend[PcieLink]) -> Iterator[Seen]:
                 if counted
                 else "no replay counter was read"
             )
-            yield Unclear(
-                subject=link.device, why=why, ask="nvidia-smi -q -d PCIE, twice, a minute apart"
-            )
+            yield Unclear(subject=link.device, why=why, ask="nvidia-smi -q, twice, a minute apart")
         return
     first, last = counted[0], counted[-1]
     apart = seconds_between(first.at, last.at)
     if apart is None:
         why = "the times of the two texts cannot be compared"
-        yield Unclear(
-            subject=first.device, why=why, ask="nvidia-smi -q -d PCIE, twice, a minute apart"
-        )
+        yield Unclear(subject=first.device, why=why, ask="nvidia-smi -q, twice, a minute apart")
         return
     minutes = apart / 60
     rise = (last.replays or 0) - (first.replays or 0)

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from steadygpu.evidence.device import DeviceRef, host_ref, short_bdf
+from steadygpu.evidence.device import DeviceRef, host_ref
 from steadygpu.evidence.driver import DriverVersion, KernelModule, ModuleListing, ToolMessage
 from steadygpu.evidence.gpu import CardListing
-from steadygpu.evidence.kernel_log import DriverBindEvent, NvrmEvent
+from steadygpu.evidence.kernel_log import NvrmEvent
 from steadygpu.evidence.link import PciDevice
 from steadygpu.evidence.reading import Fact
 from steadygpu.evidence.source import Source
@@ -18,20 +18,17 @@ from steadygpu.verdict.rule import (
     Unclear,
     Whole,
     cite,
-    fine,
     rule,
     the_host,
 )
 
 RELOADS = 3  # our choice: one load at boot and one by an administrator are ordinary
 NVIDIA = "10de:"  # PCI vendor number of NVIDIA (pci-ids.ucw.cz, 2026-11)
-OWN_DRIVERS = frozenset(
-    {"nvidia", "amdgpu", "radeon", "i915", "xe"}
-)  # Linux kernel, drivers/gpu/drm
 NVML = "NVIDIA Management Library API, return codes"
 
 
-def _host(*groups: Sequence[Fact]) -> DeviceRef:
+def host_of(*groups: Sequence[Fact]) -> DeviceRef:
+    """Return the host as these records name it."""
     return next((the_host(fact) for group in groups for fact in group), host_ref())
 
 
@@ -45,7 +42,7 @@ def _answered(listing: CardListing, subject: DeviceRef) -> Fine:
     return Fine(subject=subject, because=because, sources=cite(listing, "listed"))
 
 
-def _cards(devices: Sequence[PciDevice]) -> list[PciDevice]:
+def nvidia_cards(devices: Sequence[PciDevice]) -> list[PciDevice]:
     """Return the cards of NVIDIA among PCI functions; plain lspci prints no numbers, but the name."""
     return [
         d for d in devices if d.role == "card" and (
@@ -54,11 +51,13 @@ def _cards(devices: Sequence[PciDevice]) -> list[PciDevice]:
     ]  # fmt: skip
 
 
-def _module(modules: Sequence[KernelModule], name: str) -> KernelModule | None:
+def module_of(modules: Sequence[KernelModule], name: str) -> KernelModule | None:
+    """Return the loaded module of this name, or None."""
     return next((m for m in modules if m.name == name), None)
 
 
-def _complete(listings: Sequence[ModuleListing]) -> bool:
+def is_whole(listings: Sequence[ModuleListing]) -> bool:
+    """Say whether modules were listed, and each list to its end."""
     return bool(listings) and all(listing.complete for listing in listings)
 
 
@@ -108,11 +107,18 @@ def driver_library_mismatch(
     listings: All[CardListing],
 ) -> Iterator[Seen]:
     """Said by the tool, by the kernel log, or by two versions that differ; a listing of cards denies it."""
-    subject = _host(messages, events, versions, listings)
+    subject = host_of(messages, events, versions, listings)
     found = _mismatch(messages, events, versions)
     listing = _answers(listings)
     unread = any(v.version is None and v.cuda_max is None for v in versions)
-    if found is not None:
+    told = any(m.meaning == "library_mismatch" for m in messages)
+    if found is not None and listing is not None and not told and events:
+        says = f"{found[0]}, yet the tool lists cards: over, or of a container"
+        yield Finding(
+            subject=subject, says=says, sources=(*found[1], *listing.sources), severity="info",
+            action="none", decision="Nothing to do on the host; look at containers with their own libraries.",
+        )  # fmt: skip
+    elif found is not None:
         yield Finding(subject=subject, says=found[0], sources=found[1])
     elif listing is not None and not unread:
         yield _answered(listing, subject)
@@ -141,16 +147,19 @@ def driver_not_loaded(
     listings: All[CardListing],
 ) -> Iterator[Seen]:
     """The tool says so, or a whole list of modules lacks it while a card is on the bus."""
-    subject = _host(messages, modules, whole, devices, listings)
+    subject = host_of(messages, modules, whole, devices, listings)
     told = [m for m in messages if m.meaning == "driver_not_loaded"]
-    loaded, listing, cards = _module(modules, "nvidia"), _answers(listings), _cards(devices)
-    if told:
+    loaded, listing, cards = module_of(modules, "nvidia"), _answers(listings), nvidia_cards(devices)
+    if told and loaded is not None:
+        why = "module nvidia is loaded and does not answer"
+        yield Unclear(subject=subject, why=why, ask="sudo dmesg | grep -iE 'nvrm|nvidia'")
+    elif told:
         yield Finding(subject=subject, says=told[0].says, sources=told[0].sources)
     elif loaded is not None:
         yield Fine(subject=subject, because="module nvidia is loaded", sources=cite(loaded, "name"))
     elif listing is not None:
         yield _answered(listing, subject)
-    elif _complete(whole) and cards:
+    elif is_whole(whole) and cards:
         yield Finding(
             subject=subject,
             says=f"{len(cards)} NVIDIA cards on the bus, no module nvidia among {whole[0].count}",
@@ -178,7 +187,7 @@ def driver_not_loaded(
 )
 def no_devices(messages: All[ToolMessage], listings: All[CardListing]) -> Iterator[Seen]:
     """The sentence of the tool; an empty paste is no proof."""
-    subject = _host(messages, listings)
+    subject = host_of(messages, listings)
     told = [m for m in messages if m.meaning == "no_devices"]
     listing = _answers(listings)
     if told:
@@ -190,102 +199,6 @@ def no_devices(messages: All[ToolMessage], listings: All[CardListing]) -> Iterat
     else:
         why = "no text shows whether the driver finds cards"
         yield Unclear(subject=subject, why=why, ask="nvidia-smi -L")
-
-
-def _owners(
-    binds: Sequence[DriverBindEvent], devices: Sequence[PciDevice]
-) -> dict[DeviceRef, tuple[str, tuple[Source, ...]]]:
-    """Return the driver that owns each device: what lspci says, else the last one that bound."""
-    owners: dict[DeviceRef, tuple[str, tuple[Source, ...]]] = {}
-    for bind in binds:
-        driver, sources = owners.get(bind.device, ("", ()))
-        # All lines in which this driver speaks of the card are one proof.
-        kept = sources if driver == bind.driver else ()
-        owners[bind.device] = (bind.driver, (*kept, *bind.sources))
-    for device in devices:
-        if device.driver is not None:
-            owners[device.device] = (device.driver, cite(device, "driver"))
-    return owners
-
-
-@rule(
-    id="stack.nouveau-owns-gpu",
-    title="nouveau holds the card",
-    severity="critical",
-    action="fix-config",
-    scope="host",
-    meaning="The kernel's own driver took the card, so the NVIDIA driver cannot.",
-    decision="Keep nouveau from loading at any time, not in the first stage of the boot only.",
-    next_step="Add modprobe.blacklist=nouveau to the kernel command line, rebuild the initramfs, "
-    "restart",
-    references=(
-        "NVIDIA driver README, chapter 8, nouveau",
-        "dracut.cmdline(7), rd.driver.blacklist",
-    ),
-    points_to="stack",
-)
-def nouveau_owns_gpu(
-    binds: All[DriverBindEvent],
-    devices: All[PciDevice],
-    modules: All[KernelModule],
-    whole: All[ModuleListing],
-) -> Iterator[Seen]:
-    """One finding for each card; the list of modules alone tells of the host."""
-    owners = _owners(binds, devices)
-    held = {ref: own for ref, own in owners.items() if own[0] == "nouveau"}
-    for ref, (_, sources) in held.items():
-        says = f"nouveau is bound to {short_bdf(ref.bdf) if ref.bdf else 'a card'}"
-        yield Finding(subject=ref, says=says, sources=sources)
-    if held:
-        return
-    subject = _host(binds, devices, modules, whole)
-    nouveau, nvidia = _module(modules, "nouveau"), _module(modules, "nvidia")
-    cards = _cards(devices)
-    shady = [d for d in devices if d.role == "card" and d.driver is None and d.driver_listed]
-    if nouveau is not None and nvidia is None and _complete(whole):
-        says = "nouveau is loaded and nvidia is not"
-        sources = (*cite(nouveau, "name"), *cite(whole[0], "count", "complete"))
-        yield Finding(subject=subject, says=says, sources=sources)
-    elif nouveau is None and _complete(whole) and not shady:
-        because = f"no nouveau among {whole[0].count} loaded modules"
-        yield Fine(subject=subject, because=because, sources=cite(whole[0], "count"))
-    elif cards and all(d.driver for d in devices if d.role == "card"):
-        proof = tuple(s for d in cards for s in cite(d, "driver"))
-        yield Fine(subject=subject, because="other drivers hold the cards", sources=proof)
-    else:
-        why = "no text shows who holds the cards"
-        yield Unclear(subject=subject, why=why, ask="lspci -nnk")
-
-
-@rule(
-    id="stack.other-driver-owns-gpu",
-    title="Another driver than the card's own holds it",
-    severity="critical",
-    action="fix-config",
-    scope="gpu",
-    meaning="A driver such as vfio-pci holds the card; on this host no job can use it. For a card "
-    "that is handed to a virtual machine that is meant so.",
-    decision="Unbind it, unless it belongs to a virtual machine.",
-    next_step="lspci -nnk -d 10de: ; grep -r vfio /etc/modprobe.d /proc/cmdline",
-    references=("Linux kernel, Documentation/driver-api/vfio.rst",),
-    points_to="stack",
-)
-def other_driver_owns_gpu(devices: All[PciDevice]) -> Iterator[Seen]:
-    """For cards of NVIDIA only; nouveau has its own rule."""
-    cards = _cards(devices)
-    if not cards:
-        yield Unclear(subject=_host(devices), why="no NVIDIA card is listed", ask="lspci -nnk")
-    for card in cards:
-        if card.driver is None:
-            why = "the driver in use was not printed"
-            yield Unclear(subject=card.device, why=why, ask="lspci -nnk")
-        elif card.driver in OWN_DRIVERS or card.driver == "nouveau":
-            because = f"driver {card.driver}"
-            yield fine(card, because, "driver")
-        else:
-            says = f"{card.driver} holds the card"
-            sources = cite(card, "driver", "pci_id", "vendor", "name")
-            yield Finding(subject=card.device, says=says, sources=sources)
 
 
 @rule(
@@ -303,19 +216,23 @@ def other_driver_owns_gpu(devices: All[PciDevice]) -> Iterator[Seen]:
 )
 def uvm_not_loaded(modules: All[KernelModule], whole: All[ModuleListing]) -> Iterator[Seen]:
     """Only a whole list of modules proves that one is missing."""
-    subject = _host(modules, whole)
-    nvidia, uvm = _module(modules, "nvidia"), _module(modules, "nvidia_uvm")
+    subject = host_of(modules, whole)
+    nvidia, uvm = module_of(modules, "nvidia"), module_of(modules, "nvidia_uvm")
     if uvm is not None:
         because = "nvidia_uvm is loaded"
         yield Fine(subject=subject, because=because, sources=cite(uvm, "name"))
-    elif not _complete(whole):
+    elif not is_whole(whole):
         yield Unclear(subject=subject, why="the list of modules is not whole", ask="lsmod")
     elif nvidia is None:
         yield NotHere(subject=subject, because="nvidia is not loaded")
     else:
         says = f"nvidia is loaded, nvidia_uvm is not among {whole[0].count} modules"
         sources = (*cite(nvidia, "name"), *cite(whole[0], "count", "complete"))
-        yield Finding(subject=subject, says=says, sources=sources)
+        # The first CUDA program loads it where it may: only a failing one makes this a fault.
+        yield Finding(
+            subject=subject, says=says, sources=sources, severity="info", action="none",
+            decision="Load it at boot where CUDA programs fail; else nothing.",
+        )  # fmt: skip
 
 
 @rule(
@@ -324,8 +241,8 @@ def uvm_not_loaded(modules: All[KernelModule], whole: All[ModuleListing]) -> Ite
     severity="warning",
     action="fix-config",
     scope="host",
-    meaning="The NVIDIA module was loaded at least three times in one boot: something unloads it or "
-    "persistence is off.",
+    meaning="The NVIDIA module was loaded at least three times in one boot: something unloads it "
+    "each time.",
     decision="Find who does it: an installer, two owners of the driver, or a service that restarts.",
     next_step="journalctl -b | grep -iE 'nvidia.*(load|unload)|modprobe'",
     references=("NVIDIA driver README, chapter 26, persistence",),
@@ -333,7 +250,7 @@ def uvm_not_loaded(modules: All[KernelModule], whole: All[ModuleListing]) -> Ite
 )
 def module_reloads(events: All[NvrmEvent], whole: Whole) -> Iterator[Seen]:
     """Loads are counted for each boot of the log; times without a boot cannot be told apart."""
-    subject = _host(events)
+    subject = host_of(events)
     loads = [e for e in events if e.what == "loading"]
     boots = {e.at.boot_id for e in loads if e.at.boot_id is not None}
     rows = {boot: [e for e in loads if e.at.boot_id == boot] for boot in boots}
@@ -373,7 +290,7 @@ def container_lost_gpu_cgroup(
     messages: All[ToolMessage], listings: All[CardListing]
 ) -> Iterator[Seen]:
     """Unknown Error from within a container, or beside a listing that works on the host."""
-    subject = _host(messages, listings)
+    subject = host_of(messages, listings)
     told = [m for m in messages if m.meaning == "unknown_error" and "NVML" in m.says]
     inside = [m for m in told if m.container]
     listing = _answers([c for c in listings if not c.container])

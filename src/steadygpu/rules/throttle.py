@@ -32,7 +32,7 @@ NEAR_LIMIT_C = 10  # our choice: the driver starts to slow down before its print
 MEMORY_NEAR_C = 5  # our choice: width of the memory sensor's steps and its delay
 AT_LIMIT = 0.9  # our choice: the draw printed is a mean, the limit holds for peaks
 BELOW_LIMIT = 0.7  # our choice: far enough below the limit that a mean does not explain it
-UNDER_LOAD = 0.5  # our choice: an idle card with a power reason is noise of the last job
+FULL_LOAD = 0.9  # our choice: below it the mean draw says nothing of the draw at work
 LIMIT_LOWERED = 0.95  # our choice: limits round to whole watts, 5 % is on purpose
 
 HOLDS = ("idle", "hw_slowdown", "hw_thermal", "hw_power_brake", "sw_thermal")
@@ -170,7 +170,7 @@ def hw_power_brake(reasons: One[GpuClockReasons], others: All[GpuClockReasons]) 
     action="fix-config",
     meaning="The driver lowers the clocks to keep the card or its memory below its temperature limit.",
     decision="Better air or a lower power limit; the loss grows with the room temperature.",
-    next_step="Watch it under load: nvidia-smi dmon -s pct -d 1 -c 120",
+    next_step="Watch it under load: nvidia-smi dmon -s pucv -d 1 -c 120",
     references=(REASONS,),
     points_to="throttle",
     rules_out=True,
@@ -295,7 +295,8 @@ def sw_cap_below_limit(
         )  # fmt: skip
     elif load is None or load.busy_ratio is None:
         yield missing(load, reasons, "load", "busy_ratio")
-    elif load.busy_ratio < UNDER_LOAD:
+    elif load.busy_ratio < FULL_LOAD:
+        # Work in bursts draws its limit in each burst and less on the mean.
         yield NotHere(subject=reasons.device, because=f"the card is {load.busy_ratio:.0%} busy")
     else:
         yield tell(
@@ -315,7 +316,7 @@ def sw_cap_below_limit(
     meaning="The limit in force is lower than the one this card ships with, so it runs slower under "
     "full load than others of its kind.",
     decision="Keep it if someone chose it; otherwise restore the default before measuring anything.",
-    next_step="nvidia-smi -q -d POWER; restore with nvidia-smi -pl DEFAULT_WATTS",
+    next_step="nvidia-smi -q -d POWER; restore with sudo nvidia-smi -pl DEFAULT_WATTS",
     references=("nvidia-smi(1), Power Limit",),
     points_to="throttle",
 )
@@ -348,7 +349,7 @@ def operating_limit_low(power: One[GpuPower]) -> Iterator[Seen]:
     action="fix-config",
     meaning="The card does not throttle yet, but a few degrees more and it will.",
     decision="Improve the air now; a warmer room or a longer job will cost speed.",
-    next_step="Watch it through a long job: nvidia-smi dmon -s pct -d 5 -c 120",
+    next_step="Watch it through a long job: nvidia-smi dmon -s pucv -d 5 -c 120",
     references=("nvidia-smi(1), GPU Slowdown Temp and GPU T.Limit Temp",),
     points_to="throttle",
 )
@@ -359,10 +360,10 @@ def margin_small(heat: One[GpuTemperature], reasons: Maybe[GpuClockReasons]) -> 
         yield missing(heat, heat, "slowdown temperature", "gpu_c", "slowdown_c")
     elif room > MARGIN_SMALL_C:
         yield fine(heat, f"{room} C left to slowdown", *fields)
-    elif reasons is None or reasons.hw_thermal is None or reasons.sw_thermal is None:
-        yield missing(reasons, heat, "clock reasons", "hw_thermal", "sw_thermal")
-    elif reasons.hw_thermal or reasons.sw_thermal:
-        yield NotHere(subject=heat.device, because="heat slows the card already")
+    elif reasons is None or None in (reasons.hw_thermal, reasons.sw_thermal, reasons.hw_slowdown):
+        yield missing(reasons, heat, "clock reasons", "hw_thermal", "sw_thermal", "hw_slowdown")
+    elif reasons.hw_thermal or reasons.sw_thermal or reasons.hw_slowdown:
+        yield NotHere(subject=heat.device, because="the card is slowed already")
     else:
         yield tell(
             heat,
