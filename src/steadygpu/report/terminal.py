@@ -1,5 +1,6 @@
 """A report for a tired person: the verdict first, then what supports it, never too wide."""
 
+import re
 from collections.abc import Iterable, Sequence
 
 from steadygpu.evidence.source import Gap, Source
@@ -22,9 +23,12 @@ from steadygpu.report.words import (
 )
 from steadygpu.verdict.answer import Answer, HostAnswer, Open, Report, Ruled
 from steadygpu.verdict.rule import SEVERITIES
+from steadygpu.verdict.unevaluated import CHECK_NOT_EVALUATED
 
 MANY_ASKS = 8  # our choice: more commands than fit beside the findings on one screen
 MANY_QUOTES = 3  # our choice: enough to believe a finding, the rest is in --format plain
+MANY_ALIKE = 8  # our choice: a host has as many cards
+_BLANKS = re.compile(r"[ \t]+")
 MANY_OPEN = 3  # our choice: rules named below one command
 
 _BOLD, _RESET = "\x1b[1m", "\x1b[0m"
@@ -66,7 +70,8 @@ class Sheet:
     def quote(self, source: Source, indent: int) -> None:
         """Write a place and what stood there, cut to the width."""
         shift = min(indent, self.width // 4)
-        where, said = escape(place(source)) + ":", escape(source.quote)
+        # Listings are padded: without their blanks the value stands within the width.
+        where, said = escape(place(source)) + ":", escape(_BLANKS.sub(" ", source.quote).strip())
         room = self.width - shift
         if cells(where) <= room // 2:
             self.lines.append(" " * shift + cut(f"{where} {said}", room))
@@ -108,9 +113,11 @@ def _badness(host: HostAnswer) -> int:
 
 def _host(sheet: Sheet, host: HostAnswer) -> None:
     _verdict(sheet, host)
-    if host.findings:
-        sheet.heading(f"Findings: {severity_count(host.findings)}")
-        _findings(sheet, host.findings, order_unproven(host.answer))
+    # What could not be read has a chapter of its own below.
+    findings = [one for one in host.findings if one.rule is not CHECK_NOT_EVALUATED]
+    if findings:
+        sheet.heading(f"Findings: {severity_count(findings)}")
+        _findings(sheet, findings, order_unproven(host.answer))
     _ruled_out(sheet, host.answer)
     _unclear(sheet, host.unclear)
     _gaps(sheet, host.gaps)
@@ -135,17 +142,67 @@ def _verdict(sheet: Sheet, host: HostAnswer) -> None:
     sheet.write(means.strip(), 2, lead=f"{word}:", style=_COLOURS.get(word, ""))
     sheet.write(bottleneck_sentence(pace), 2, lead="Bottleneck:", style=_BOLD)
     if pace.ask:
-        sheet.write(pace.ask, 2, lead="To decide, run:", style=_BOLD)
+        lead = "To decide, run:" if pace.kind == "undecided" else "To make sure:"
+        sheet.write(pace.ask, 2, lead=lead, style=_BOLD)
     sheet.write(answer.decision, 2, lead="Decision:", style=_BOLD)
     if questions := open_core(answer):
         sheet.write("; ".join(questions), 2, lead="Not answered:", style=_BOLD)
 
 
 def _findings(sheet: Sheet, findings: Sequence[Ruled], unproven: set[str]) -> None:
+    alike: dict[tuple[str, ...], list[Ruled]] = {}
+    for ruled in findings:
+        if ruled.caused_by is None and not ruled.consequences:
+            alike.setdefault(_group(ruled), []).append(ruled)
+    told: set[str] = set()
     for depth, ruled in tree(findings):
+        if ruled.key in told:
+            continue
         if depth == 0:
             sheet.lines.append("")
-        _finding(sheet, ruled, depth, unproven)
+        same = alike.get(_group(ruled), []) if depth == 0 else []
+        if ruled in same and len(same) > 1:
+            told |= {one.key for one in same}
+            _alike(sheet, same)
+        else:
+            _finding(sheet, ruled, depth, unproven)
+
+
+def _group(ruled: Ruled) -> tuple[str, ...]:
+    """Return what findings share that are told together: all but the device and its figures."""
+    return (
+        ruled.rule.id,
+        ruled.severity,
+        ruled.action,
+        ruled.meaning,
+        ruled.decision,
+        ruled.next_step,
+    )
+
+
+def _alike(sheet: Sheet, group: Sequence[Ruled]) -> None:
+    """Write the findings of one rule on several devices: what each shows, and once what it means."""
+    one = group[0]
+    head = f"{len(group)} times: {one.rule.title}"
+    sheet.write(head, 2, lead=one.severity.upper(), style=_COLOURS.get(one.severity.upper(), ""))
+    by_words: dict[str, list[str]] = {}
+    for ruled in group:
+        by_words.setdefault(ruled.finding.says, []).append(device_label(ruled.finding.subject))
+    for says, names in list(by_words.items())[:MANY_ALIKE]:
+        sheet.write(says, 4, lead=f"{', '.join(names)}:")
+    if len(by_words) > MANY_ALIKE:
+        sheet.write(f"+{len(by_words) - MANY_ALIKE} more, see --format plain", 4)
+    _what_to_do(sheet, one, 4)
+    for ruled in group[:MANY_QUOTES]:
+        sheet.quote(ruled.finding.sources[0], 4)
+
+
+def _what_to_do(sheet: Sheet, ruled: Ruled, indent: int) -> None:
+    sheet.write(ruled.meaning, indent, lead="Means:")
+    if ruled.severity != "info" or ruled.action != "none":
+        sheet.write(f"{ruled.decision} [{ruled.action}]", indent, lead="Decision:", style=_BOLD)
+        sheet.write(ruled.next_step, indent, lead="Next step:", style=_BOLD)
+    sheet.write(ruled.rule.id, indent, lead="Rule:")
 
 
 def _finding(sheet: Sheet, ruled: Ruled, depth: int, unproven: set[str]) -> None:
@@ -163,11 +220,11 @@ def _finding(sheet: Sheet, ruled: Ruled, depth: int, unproven: set[str]) -> None
         sheet.write(when, inner, lead="Seen:")
     if finding.touches:
         sheet.write(", ".join(device_label(d) for d in finding.touches), inner, lead="Touches:")
-    sheet.write(ruled.meaning, inner, lead="Means:")
-    if depth == 0:  # what is to be done stands at the cause; acting on a consequence cures nothing
-        sheet.write(f"{ruled.decision} [{ruled.action}]", inner, lead="Decision:", style=_BOLD)
-        sheet.write(ruled.next_step, inner, lead="Next step:", style=_BOLD)
-    sheet.write(rule.id, inner, lead="Rule:")
+    if depth == 0:
+        _what_to_do(sheet, ruled, inner)
+    else:  # what is to be done stands at the cause; acting on a consequence cures nothing
+        sheet.write(ruled.meaning, inner, lead="Means:")
+        sheet.write(rule.id, inner, lead="Rule:")
     for source in finding.sources[:MANY_QUOTES]:
         sheet.quote(source, inner)
     if len(finding.sources) > MANY_QUOTES:
@@ -217,5 +274,8 @@ def _gaps(sheet: Sheet, gaps: Sequence[Gap]) -> None:
     for gap in gaps[:MANY_ASKS]:
         ask = f"; run: {gap.ask}" if gap.ask else ""
         sheet.write(f"{place(gap.where)}: {gap.why}{ask}", 2)
+        if gap.where.quote:
+            said = escape(_BLANKS.sub(" ", gap.where.quote).strip())
+            sheet.lines.append(" " * 4 + cut(said, sheet.width - 4))
     if len(gaps) > MANY_ASKS:
         sheet.write(f"+{len(gaps) - MANY_ASKS} more, see --format json", 2)

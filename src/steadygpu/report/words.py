@@ -23,6 +23,13 @@ _CORE_WORDS = {
     "ecc": "ECC state",
     "versions": "whether driver versions agree",
 }
+_CORE_ASKS = {
+    "cards": "lspci -nn",
+    "kernel_log": "sudo dmesg",
+    "throttle": "nvidia-smi -q",
+    "ecc": "nvidia-smi -q",
+    "versions": "nvidia-smi",
+}
 _PACE = {
     "hardware": "a hardware fault",
     "stack": "the driver or software stack",
@@ -104,7 +111,7 @@ def moment_words(moment: Moment) -> str | None:
     """Return the wall time, else the seconds since boot, else None."""
     text = _iso(moment)
     if text is None and moment.boot_s is not None:
-        return f"{moment.boot_s:.6f}".rstrip("0").rstrip(".") + " s after boot"
+        return f"{moment.boot_s:.3f}".rstrip("0").rstrip(".") + " s after boot"
     if text is not None and moment.error_s >= DAY_ONLY_S:
         return f"{text[:10]} (time of day unknown)"
     if text is not None and not moment.year_known:
@@ -128,14 +135,19 @@ def host_name(host: HostAnswer) -> str:
 
 
 def open_core(answer: Answer) -> list[str]:
-    """Return the core questions that were not answered, in words."""
-    return [_CORE_WORDS[name] for name in CORE if not answer.core.get(name, False)]
+    """Return the core questions that were not answered, in words, with what answers each."""
+    return [
+        f"{_CORE_WORDS[name]} ({_CORE_ASKS[name]})"
+        for name in CORE
+        if not answer.core.get(name, False)
+    ]
 
 
 def health_sentence(answer: Answer) -> str:
     """Return the health and what it means."""
     if answer.health == "unknown":
-        return "unknown: nothing was found that lowers it, but core questions are open"
+        open_ = len(open_core(answer))
+        return f"unknown: no fault in what was given, and {open_} of {len(CORE)} basic questions are open"
     means = {
         "unhealthy": "it needs a drain, a GPU reset or a reboot",
         "degraded": "something is wrong that needs no drain, reset or reboot",

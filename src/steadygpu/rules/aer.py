@@ -160,7 +160,7 @@ def _none(seen: bool, whole: bool, what: str) -> Iterator[Seen]:
     else:
         yield Unclear(
             subject=host_ref(),
-            why=f"the log is not whole, so no {what} proves nothing",
+            why=f"the log does not begin at the boot: it can show, not rule out, a {what}",
             ask=WHOLE_LOG,
         )
 

@@ -38,7 +38,9 @@ def none_seen(device: DeviceRef, whole: bool, what: str) -> Seen:
     if whole:
         return Fine(subject=device, because=f"no {what} in the whole log")
     return Unclear(
-        subject=device, why=f"the log is not whole, so no {what} proves nothing", ask=WHOLE_LOG
+        subject=device,
+        why=f"the log does not begin at the boot: it can show, not rule out, {what}",
+        ask=WHOLE_LOG,
     )
 
 

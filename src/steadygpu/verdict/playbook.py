@@ -134,9 +134,10 @@ def _ordered(found: Sequence[Ruled]) -> tuple[Ruled, ...]:
     """Return worst first; a consequence follows its cause."""
     stages = list(Stage)
 
-    def rank(one: Ruled) -> tuple[int, int, str, str]:
-        worst = -SEVERITIES.index(one.severity)
-        return worst, stages.index(one.rule.stage), one.rule.id, one.key
+    def rank(one: Ruled) -> tuple[int, int, str, int, str, str]:
+        worst, subject = -SEVERITIES.index(one.severity), one.finding.subject
+        index = -1 if subject.index is None else subject.index
+        return worst, stages.index(one.rule.stage), one.rule.id, index, subject.bdf or "", one.key
 
     by_key = {one.key: one for one in found}
     out: list[Ruled] = []
