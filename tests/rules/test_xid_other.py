@@ -42,7 +42,7 @@ def repeated(
     [
         (48, "critical", "reset-gpu"), (95, "critical", "reset-gpu"), (151, "critical", "reboot"),
         (54, "critical", "reboot"),  # the catalogue drains; the rule may not go beyond its own action
-        (63, "info", "none"), (78, "warning", "fix-config"), (92, "info", "watch"),
+        (63, "info", "none"), (78, "critical", "fix-config"), (92, "info", "watch"),
         (149, "warning", "watch"),  # depends on words that are not decoded
         (999, "warning", "watch"),  # no catalogue names it
     ],

@@ -247,3 +247,14 @@ def test_nothing_folds_across_boots() -> None:
     assert not incidents
     causes, _ = folded((cause, found("b", **at("b1", 12.0))), row("a", "b"))
     assert causes["b 0000:17:00.0"] == cause.key
+
+
+def test_a_window_counts_from_any_print_of_the_cause() -> None:
+    early = {"first": Moment(wall=0), "last": Moment(wall=86_400)}
+    again = {"first": Moment(wall=86_410), "last": Moment(wall=90_000)}
+    cause, effect = found("a", **early), found("b", **again)
+    causes, _ = folded((cause, effect), row("a", "b", window_s=600.0))
+    assert causes[effect.key] == cause.key
+    late = found("b", first=Moment(wall=90_000), last=Moment(wall=90_001))
+    causes, _ = folded((cause, late), row("a", "b", window_s=600.0))
+    assert causes[late.key] is None

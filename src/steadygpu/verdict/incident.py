@@ -95,10 +95,20 @@ def _follows(cause: Ruled, effect: Ruled, row: Cause, parents: Mapping[str, str]
     order = before(first, then)
     if order is False:
         return None
-    apart = seconds_between(first, then)
-    if apart is not None and row.window_s is not None and apart > row.window_s:
+    if row.window_s is not None and not _within(cause, effect, row.window_s):
         return None
     return order is True
+
+
+def _within(cause: Ruled, effect: Ruled, window_s: float) -> bool:
+    """Say whether some print of the cause may have come within the window before some of the effect."""
+    spans = [
+        apart
+        for c in (cause.finding.first, cause.finding.last)
+        for e in (effect.finding.first, effect.finding.last)
+        if (apart := seconds_between(c, e)) is not None
+    ]
+    return not spans or any(0 <= apart <= window_s for apart in spans)
 
 
 def _other_boot(cause: Ruled, effect: Ruled) -> bool:
