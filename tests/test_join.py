@@ -248,3 +248,20 @@ def test_an_anchor_orders_raw_seconds_and_a_zoned_time_but_no_local_time() -> No
         (host,) = report({"dmesg": anchored, "syslog": xid}).hosts
         (incident,) = host.answer.incidents
         assert incident.order_known is known
+
+
+def test_the_same_log_given_twice_or_in_two_forms_counts_once() -> None:
+    raw = "[    9.500000] NVRM: Xid (PCI:0000:10:00): 31, pid=7, name=x, MMU Fault\n[   10.500000] NVRM: Xid (PCI:0000:10:00): 154, pid=7, name=x, GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)\n"
+    human = (
+        "[Tue Feb  3 04:05:06 2026] NVRM: Xid (PCI:0000:10:00): 31, pid=7, name=x, MMU Fault\n" * 2
+    )
+    journal = "Feb 03 04:05:06 h kernel: NVRM: Xid (PCI:0000:10:00): 31, pid=7, name=x, MMU Fault\n"
+    for texts in ({"a": raw, "b": raw}, {"a": human, "b": human}):
+        (host,) = evidence(dict(texts))
+        (alone,) = evidence({"a": texts["a"]})
+        counts = [
+            sum(f.count for f in h.facts if type(f).__name__ == "XidEvent") for h in (host, alone)
+        ]
+        assert counts[0] == counts[1]
+    (two,) = evidence({"a": journal})
+    assert sum(f.count for f in two.facts if type(f).__name__ == "XidEvent") == 1

@@ -225,8 +225,10 @@ def test_events_at_two_instants_are_two_in_order_of_time() -> None:
     assert [e.at.boot_s for e in events] == [12.0, 12.5]
 
 
-def test_events_in_one_second_of_a_log_are_told_apart_by_their_lines() -> None:
-    assert len(merged(xid("syslog", 7, wall=100), xid("syslog", 8, wall=100))) == 2
+def test_events_in_one_second_of_a_log_are_two_and_in_two_logs_one() -> None:
+    pair = (xid("syslog", 7, wall=100), xid("syslog", 8, wall=100))
+    assert len(merge((0, event) for event in pair)) == 2
+    assert len(merge(enumerate(pair))) == 1
 
 
 def test_events_without_a_time_are_told_apart_by_place_and_words() -> None:

@@ -1,6 +1,6 @@
 """Merges records that say the same thing, field by field; a contradicted field becomes absent."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import MISSING, fields, replace
 from functools import cache
@@ -47,12 +47,16 @@ def merge(facts: Iterable[Numbered]) -> list[Fact]:
     order merge like states, at known moments they stay apart. Equal events are one event.
     """
     groups: dict[tuple[Any, ...], list[Fact]] = defaultdict(list)
+    prints: Counter[tuple[Any, ...]] = Counter()
     for number, fact in facts:
         key = _key(fact)
         if fact.nature == "state" or (fact.nature == "counter" and _timeless(fact.at)):
             groups[key].append(fact)
         elif fact.nature == "event":
-            groups[(*key, _instant(fact.at, number, fact))].append(fact)
+            instant = (*key, *_instant(fact))
+            # Equal prints of one second in one text are several events, in two texts the same ones.
+            prints[(number, *instant)] += 1
+            groups[(*instant, prints[(number, *instant)])].append(fact)
         else:
             bucket = ("output", number) if _timeless(fact.at) else ("at", _rounded(fact.at))
             groups[(*key, bucket)].append(fact)
@@ -75,18 +79,30 @@ def _rounded(at: Moment) -> tuple[str, float]:
     return str(at.boot_id), at.boot_s or 0.0
 
 
-def _instant(at: Moment, number: int, fact: Fact) -> tuple[Any, ...]:
-    """Return what makes two prints of one event equal: the microsecond; without a time, the line."""
+def _instant(fact: Fact) -> tuple[Any, ...]:
+    """Return what makes two prints of one event equal: its microsecond or second and its words."""
+    at = fact.at
     if at.boot_s is not None:
-        return ("boot_s", at.boot_id, at.boot_s)
+        return ("boot_s", _boot(fact), at.boot_s)
     if at.wall is not None:
-        # A log with seconds prints several equal events in one second: their lines tell them apart.
-        return ("wall", at.wall, number, fact.sources[0].first if fact.sources else 0)
+        return (
+            "wall",
+            round(at.wall),
+            at.zone_known,
+            *(getattr(fact, n) for n in _own_fields(type(fact))),
+        )
     return (
         "line",
         fact.sources[0].quote if fact.sources else "",
         fact.sources[0].first if fact.sources else 0,
     )
+
+
+def _boot(fact: Fact) -> str | None:
+    """Return what tells boots apart: the id, or of a log without ids the boot's place in it."""
+    name = fact.sources[0].name if fact.sources else ""
+    boot = fact.at.boot_id
+    return boot.removeprefix(name) if boot is not None else None
 
 
 def _contradicted(group: list[Fact]) -> bool:
