@@ -237,3 +237,12 @@ def test_the_highest_folder_with_siblings_is_the_host() -> None:
     assert [h.host for h in evidence(below)] == ["a", "b"]
     runs: dict[str, str | bytes] = {"run.1/l.txt": q % 1, "run.2/l.txt": q % 2}
     assert [h.host for h in evidence(runs)] == ["run.1", "run.2"]
+
+
+def test_folders_by_subject_are_one_host() -> None:
+    from pipeline import evidence
+
+    q = "GPU 0: NVIDIA A40 (UUID: GPU-11111111-0000-0000-0000-000000000001)\n"
+    log = "[    1.000000] NVRM: Xid (PCI:0000:17:00): 79, pid=1, GPU has fallen off the bus.\n"
+    texts: dict[str, str | bytes] = {"smi/l.txt": q, "logs/d.txt": log}
+    assert [h.host for h in evidence(texts)] == [None]

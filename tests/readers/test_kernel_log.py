@@ -738,3 +738,43 @@ def test_recorded_logs():
         for fact in reading.facts:
             for source in fact.sources:
                 assert lines.raw[source.first - 1].startswith(source.quote.split("\n")[0][:300])
+
+
+@pytest.mark.parametrize(
+    ("before", "host", "wall", "zone"),
+    [
+        ("Mon 2026-11-23 09:12:09 UTC n1 kernel: ", "n1", utc(2026, 11, 23, 9, 12, 9), True),
+        ("Mon 2026-11-23 09:12:09 CET n1 kernel: ", "n1", utc(2026, 11, 23, 9, 12, 9), False),
+        ("<4>1 2026-11-23T09:12:09.5+01:00 n1 kernel - - - ", "n1", utc(2026, 11, 23, 8, 12, 9) + 0.5, True),
+        ("[Nov23 09:12] ", None, utc(1972, 11, 23, 9, 12, 0), False),
+        ("[  +0.000012] ", None, None, False),
+    ],
+)  # fmt: skip
+def test_more_forms_of_a_line(
+    before: str, host: str | None, wall: float | None, zone: bool
+) -> None:
+    from pipeline import read
+
+    text = f"{before}NVRM: Xid (PCI:0000:3b:00): 79, pid=1, name=x, GPU has fallen off the bus.\n"
+    ((kind, reading),) = read({"k.log": text})
+    assert kind.kind == "kernel-log"
+    (event,) = [f for f in reading.facts if type(f).__name__ == "XidEvent"]
+    assert (event.code, event.device.host) == (79, host)
+    assert (event.at.wall, event.at.zone_known) == (wall, zone)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "2026-11-23 09:12:09,123 INFO nvidia driver found",
+        "[2026-11-23 09:12:09.123 Control  1234] Accepting connection on nvidia MPS",
+        '<?xml version="1.0" encoding="UTF-8"?>\n<topology>\n</topology>',
+        "| HL-SMI Version:       hl-1.15.1-fw-49.0.0.0     |\n|===============================+======================+\n",
+    ],
+)
+def test_texts_of_other_tools_are_gaps(line: str) -> None:
+    from pipeline import read
+
+    parts = read({"x": line + "\n"})
+    assert not [f for _, r in parts for f in r.facts]
+    assert any(r.gaps for _, r in parts)

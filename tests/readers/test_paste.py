@@ -394,3 +394,16 @@ def test_lines_without_a_prefix_after_many_with_one_are_read() -> None:
     )
     parts = read(rows + LSMOD)
     assert "lsmod" in kinds(parts)
+
+
+@pytest.mark.parametrize(
+    ("data", "word"),
+    [
+        (b"\x1f\x8b\x08\x00abc", "gunzip"),
+        (b"PK\x03\x04..", "unzip"),
+        (b"\x89PNG\r\n", "copy the text"),
+    ],
+)
+def test_files_that_hold_no_text_say_what_to_do(data: bytes, word: str) -> None:
+    ((_, reading),) = read_text(Text(name="x", body=Body(data=data)))
+    assert word in (reading.gaps[0].ask or "")

@@ -11,7 +11,7 @@ from steadygpu.evidence.kernel_log import XidEvent
 from steadygpu.evidence.link import PciDevice
 from steadygpu.evidence.source import Source
 from steadygpu.rules import xid_other as other
-from steadygpu.verdict.rule import Fine, Seen, Unclear
+from steadygpu.verdict.rule import Finding, Fine, Seen, Unclear
 
 CARD = DeviceRef(kind="card", bdf="0000:41:00.0")
 BESIDE = DeviceRef(kind="card", bdf="0000:81:00.0")
@@ -182,3 +182,19 @@ def test_a_repeated_fault_lasts_until_its_latest_print() -> None:
     folded = event(13, at=at(0), count=9, last_at=at(3600))
     (seen,) = other.xid_repeated.check((folded,), (folded, event(79, BESIDE)), (), (), (), False)
     assert (seen.first, seen.last) == (at(0), at(3600))
+
+
+def test_a_cause_that_only_xid_45_names_is_told() -> None:
+    (seen,) = other.xid_other.check((event(45, previous=149),), False)
+    assert isinstance(seen, Finding)
+    assert "Xid 149 (named by Xid 45)" in seen.says
+    (seen,) = other.xid_other.check((event(45, previous=31),), False)
+    assert not isinstance(seen, Finding)
+
+
+@pytest.mark.parametrize(("word", "severity"), [("Fatal", "critical"), ("Nonfatal", "warning")])
+def test_the_line_of_an_nvlink_fault_says_how_bad_it_is(word: str, severity: str) -> None:
+    (seen,) = other.xid_other.check((event(149, says=f"NETIR {word} XC0 i0 Link 05"),), False)
+    assert isinstance(seen, Finding)
+    assert seen.severity == severity
+    assert word in seen.says

@@ -9,6 +9,59 @@ from steadygpu.evidence.reading import Fact, Reading
 from steadygpu.evidence.source import Gap, Source
 from steadygpu.evidence.text import Text
 
+# Names of folders that people sort one host's texts into.
+TOPICS = frozenset(
+    [
+        "log",
+        "logs",
+        "var",
+        "etc",
+        "proc",
+        "sys",
+        "dmesg",
+        "kernel",
+        "journal",
+        "journalctl",
+        "smi",
+        "nvidia",
+        "nvidia-smi",
+        "gpu",
+        "gpus",
+        "pci",
+        "lspci",
+        "pcie",
+        "disk",
+        "disks",
+        "io",
+        "iostat",
+        "storage",
+        "cpu",
+        "cpus",
+        "lscpu",
+        "numa",
+        "memory",
+        "mem",
+        "system",
+        "sysinfo",
+        "os",
+        "host",
+        "output",
+        "outputs",
+        "out",
+        "data",
+        "text",
+        "texts",
+        "info",
+        "misc",
+        "network",
+        "net",
+        "driver",
+        "drivers",
+        "modules",
+        "commands",
+        "cmd",
+    ]
+)
 NO_NAME = ("localhost", "(none)", "")
 
 
@@ -35,6 +88,8 @@ def _host_folders(names: Iterable[str]) -> dict[str, str | None]:
     while rest:
         inner = {name: p for name, p in rest.items() if len(p) > depth + 1}
         folders = {p[depth] for p in inner.values()}
+        if folders and {folder.lower() for folder in folders} <= TOPICS:
+            break  # one host, its texts in folders by subject
         if len(folders) != 1:
             out.update({name: "/".join(p[: depth + 1]) for name, p in inner.items()})
             break

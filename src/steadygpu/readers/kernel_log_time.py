@@ -28,9 +28,16 @@ _TEXTUAL = re.compile(
     r"(?P<h>\d\d):(?P<m>\d\d):(?P<s>\d\d) (?P<year>\d{4})\](?: |$)"
 )
 _ISO = re.compile(
-    r"\[?(?P<year>\d{4})-(?P<mon>\d\d)-(?P<day>\d\d)[T ](?P<h>\d\d):(?P<m>\d\d):(?P<s>\d\d)"
-    r"(?:(?P<sep>[.,])(?P<part>\d{1,9}))? ?(?P<zone>Z|[+-]\d\d:?\d\d)?\]?(?: |$)"
+    r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) )?\[?(?P<year>\d{4})-(?P<mon>\d\d)-(?P<day>\d\d)[T ](?P<h>\d\d):(?P<m>\d\d):(?P<s>\d\d)"
+    r"(?:(?P<sep>[.,])(?P<part>\d{1,9}))? ?(?P<zone>Z|[+-]\d\d:?\d\d|[A-Z]{3,5}(?= ))?\]?(?: |$)"
 )
+_RFC5424 = re.compile(
+    r"<\d{1,3}>1 (?P<iso>\d{4}-\S{1,40}) (?P<host>\S{1,255}) (?P<app>\S{1,48}) \S{1,128} \S{1,32} (?:-|\[[^\]]{0,500}\]) ?"
+)
+_HUMAN = re.compile(
+    rf"\[(?P<mon>{_MON})(?P<day>[ \d]\d) (?P<h>\d\d):(?P<m>\d\d)\](?: |$)"
+)  # dmesg -H
+_LATER = re.compile(r"\[ {0,8}\+\d{1,6}\.\d{6}\](?: |$)")
 _SYSLOG = re.compile(
     rf"(?:<\d{{1,3}}>)?(?P<mon>{_MON}) (?P<day>[ \d]\d) (?P<h>\d\d):(?P<m>\d\d):(?P<s>\d\d)(?:\.(?P<part>\d{{1,9}}))? "
 )
@@ -87,6 +94,15 @@ def stamp_of(line: str) -> Stamp:
     if (hit := _TEXTUAL.match(line, at)) is not None:
         wall = _wall(hit, int(hit["year"]), _MONTHS[hit["mon"]])
         return Stamp("textual", line[hit.end() :], wall=wall, error_s=0.5)
+    if (hit := _HUMAN.match(line)) is not None:
+        clock = (YEARLESS, _MONTHS[hit["mon"]], int(hit["day"]), int(hit["h"]), int(hit["m"]), 0)
+        return Stamp("human", line[hit.end() :], wall=float(timegm(clock)), error_s=60.0)
+    if (hit := _LATER.match(line)) is not None:
+        return Stamp("human", line[hit.end() :])
+    if (hit := _RFC5424.match(line)) is not None:
+        plain = f"{hit['iso']} {hit['host']} {hit['app']}: {line[hit.end() :]}"
+        if (iso := _ISO.match(plain)) is not None:
+            return _of_iso(plain, iso, levelled=False)
     if (hit := _ISO.match(line, at)) is not None:
         return _of_iso(line, hit, levelled is not None)
     if (hit := _SYSLOG.match(line, at)) is not None:
@@ -118,9 +134,11 @@ def _of_iso(line: str, hit: "re.Match[str]", levelled: bool) -> Stamp:
     found.wall = _wall(hit, int(hit["year"]), int(hit["mon"]))
     found.error_s = _half(hit["part"])
     zone = hit["zone"]
+    if zone is not None and zone[0].isalpha() and zone not in ("Z", "UTC", "GMT"):
+        zone = None  # the letters of a zone do not tell its offset
     if zone is not None and found.wall is not None:
         found.zone_known = True
-        if zone != "Z":
+        if not zone[0].isalpha():
             away = int(zone[1:3]) * 3600 + int(zone[-2:]) * 60
             found.wall -= away if zone[0] == "+" else -away
     return found

@@ -260,7 +260,12 @@ KINDS: tuple[Kind, ...] = (
         heads=(
             r"(?:<\d+>)?\[ *\d+\.\d{6}\](?:\[ *[TC]\d+\])? ",
             r"(?:\w+ *:\w+ *: )?\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]? "
-            r"(?:\S+ kernel(?:\[\d+\])?: |.*\b(?:NVRM|nvidia|pcieport|kernel)\b|\[ *\d+\.\d{6}\])",
+            r"(?:\S+ kernel(?:\[\d+\])?: |kernel: |NVRM: |nvidia-\w+: |\[ *\d+\.\d{6}\]"
+            r"|(?:pcieport|nvidia|nouveau|amdgpu) [0-9a-f]{4}:)",
+            r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) \d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? [A-Z]{3,5} \S+ kernel: ",
+            r"<\d{1,3}>1 \d{4}-\d\d-\d\dT\S+ \S+ kernel ",
+            r"\[(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[ \d]\d \d\d:\d\d\] ",
+            r"\[ *\+\d+\.\d{6}\] ",
             r"(?:\w+ *:\w+ *: )\[ *\d+\.\d{6}\] ",
             r"(?:\w+ *:\w+ *: )?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.,]\d{6}[+-]\d\d:\d\d ",
             r"\[(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}\] ",

@@ -38,6 +38,21 @@ _FILTER = re.compile(r"\|\s*(?:\w*grep|head|tail|awk|sed|cut)\b")
 # First characters of log lines: seconds or a date in brackets, a level; dates in figures; months; JSON.
 _LOG_STARTS = (b"[<", b"0123456789", b"JFMASOND-", b"{")
 
+# First bytes of files that hold no text, what they are and what to do with them.
+_BINARY: tuple[tuple[bytes, tuple[str, str]], ...] = (
+    (
+        b"\x1f\x8b",
+        ("a gzip file", "gunzip -k FILE (tar xzf FILE for a .tar.gz), then give what comes out"),
+    ),
+    (b"\x28\xb5\x2f\xfd", ("a zstd file", "zstd -d FILE, then give what comes out")),
+    (b"\xfd7zXZ\x00", ("an xz file", "xz -dk FILE, then give what comes out")),
+    (b"BZh", ("a bzip2 file", "bunzip2 -k FILE, then give what comes out")),
+    (b"PK\x03\x04", ("a zip file", "unzip FILE, then give what comes out")),
+    (b"\x89PNG", ("an image", "copy the text itself, not a picture of it")),
+    (b"\xff\xd8\xff", ("an image", "copy the text itself, not a picture of it")),
+    (b"%PDF", ("a PDF file", "copy the text itself")),
+)
+
 Read = tuple[Text, Reading]
 
 
@@ -68,6 +83,10 @@ def read_text(text: Text) -> tuple[Read, ...]:
     elif len(data) > STREAM_FROM and _is_log(data[:STREAM_FROM]) and _all_alike(data):
         return (_read_log(text),)
     content = decode(data)
+    if (
+        binary := next((what for mark, what in _BINARY if data.startswith(mark)), None)
+    ) is not None:
+        return (_unread(text, Source(name=text.name), *binary),)
     lines = lines_of(text.name, content, filtered=text.filtered)
     if not any(line.strip("\0 \t\r") for line in lines.clean):
         return (_unread(text, Source(name=text.name), "the text is empty"),)

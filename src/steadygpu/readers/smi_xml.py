@@ -89,6 +89,8 @@ def read_smi_xml(lines: Lines) -> Reading:
         read_to = at + 1
         if scan.ended or len(scan.stack) > _DEEPEST:
             break
+    if not scan.tree.cards and not scan.tree.header:
+        return Reading()  # XML of another tool
     return Reading(facts=facts_of(scan.tree), read_to=read_to)
 
 

@@ -87,6 +87,14 @@ def _texts(code: int, events: Sequence[XidEvent]) -> tuple[str | None, str | Non
 def xid_other(events: Log[XidEvent], whole: Whole) -> Iterator[Seen]:
     """Severity and action come from the worst code of the card."""
     hits = [e for e in events if e.code not in OWN_RULE]
+    # A clean-up may name a cause whose own line is not in the text.
+    printed = {e.code for e in events}
+    named = [
+        replace(e, code=e.previous, recovery=None)
+        for e in events
+        if e.code == 45 and e.previous is not None and e.previous not in OWN_RULE | printed
+    ]
+    hits += named
     if not hits:
         yield none_seen(subject_of(events), whole, "other Xid")
         return
@@ -98,7 +106,11 @@ def xid_other(events: Log[XidEvent], whole: Whole) -> Iterator[Seen]:
         key=lambda w: (-SEVERITIES.index(w[1][0]), -ACTIONS.index(w[1][1]), w[0]),
     )
     severity, action, _ = ordered[0][1]
-    says = "; ".join(f"Xid {code}: {words}" for code, (_, _, words) in ordered)
+    by_45 = {e.code for e in named}
+    says = "; ".join(
+        f"Xid {code}{' (named by Xid 45)' if code in by_45 else ''}: {words}"
+        for code, (_, _, words) in ordered
+    )
     meaning, decision = _texts(ordered[0][0], [e for e in hits if e.code == ordered[0][0]])
     yield replace(
         seen_codes(hits, says), severity=severity, action=action, meaning=meaning, decision=decision
