@@ -240,3 +240,9 @@ def test_a_card_that_cannot_be_opened_before_a_reset_asks_for_one() -> None:
     (seen,) = lost.gpu_handle_lost.check((message("reset_required", card()),))
     assert isinstance(seen, Finding)
     assert seen.action == "reset-gpu"
+
+
+def test_many_missing_cards_may_be_a_container_and_drain_nothing() -> None:
+    eight = [pci(n) for n in range(8)]
+    assert weight(lost.gpu_missing, found(missing(eight, [listing(7)]))) == ("critical", "drain")
+    assert weight(lost.gpu_missing, found(missing(eight, [listing(1)]))) == ("warning", "watch")

@@ -204,11 +204,18 @@ def _missing(
     sources: tuple[Source, ...] = tuple(
         s for p in proof for s in cite(p, "pci_id", "role", "driver")
     )
+    says = f"PCI lists {len(there)} cards, the driver {listed}" + (f": {names}" if names else "")
+    # Cards are lost one by one; a container is given a few of many, and sees all of them on PCI.
+    few = len(there) - listed > max(1, len(there) // 4)
     return Finding(
         subject=absent[0].device if len(absent) == 1 else the_host(there[0]),
-        says=f"PCI lists {len(there)} cards, the driver {listed}" + (f": {names}" if names else ""),
+        says=says + ("; a container that was given some of them shows the same" if few else ""),
         sources=(*cite(listing, "listed", "attached"), *sources),
         touches=tuple(p.device for p in absent),
+        severity="warning" if few else None,
+        action="watch" if few else None,
+        decision="List the cards on the host itself before you drain it." if few else None,
+        next_step="nvidia-smi -L on the host, outside any container" if few else None,
     )
 
 
