@@ -62,15 +62,7 @@ SUBJECTS: dict[str, Subject] = {
     ),
     "cpu": Subject(1, ("CpuLoad",)),
     "ecc": Subject(7, ("EccCounters", "GpuMode")),
-    "lost": Subject(
-        4,
-        (
-            "GpuErrorCells",
-            "GpuRecovery",
-            "PciDevice",
-            "ToolMessage",
-        ),
-    ),
+    "lost": Subject(5, ("GpuErrorCells", "GpuRecovery", "NvrmEvent", "PciDevice", "ToolMessage")),
     "memory_repair": Subject(4, ("RetiredPages", "RowRemap")),
     "numa": Subject(
         3, ("CardListing", "CpuLayout", "GpuAffinity", "GpuProcess", "PciDevice", "PeerPath")

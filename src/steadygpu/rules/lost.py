@@ -4,10 +4,12 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from steadygpu.evidence.device import short_bdf
+from steadygpu.evidence.derive import span
+from steadygpu.evidence.device import DeviceRef, host_ref, short_bdf
 from steadygpu.evidence.driver import ToolMessage
 from steadygpu.evidence.ecc import GpuRecovery
 from steadygpu.evidence.gpu import CardListing, GpuErrorCells, GpuIdentity
+from steadygpu.evidence.kernel_log import NvrmEvent
 from steadygpu.evidence.link import PciDevice
 from steadygpu.evidence.reading import Fact
 from steadygpu.evidence.source import Source
@@ -23,6 +25,7 @@ from steadygpu.verdict.rule import (
     Seen,
     Severity,
     Unclear,
+    Whole,
     cite,
     fine,
     lacking,
@@ -315,4 +318,43 @@ def gpu_recovery_action(recovery: One[GpuRecovery]) -> Iterator[Seen]:
     else:
         yield lacking(recovery, "action") or Unclear(
             subject=recovery.device, why="no action was read"
+        )
+
+
+@rule(
+    id="silent.gpu-init-failed",
+    title="The driver could not start the card",
+    severity="critical",
+    action="reboot",
+    meaning="The driver found the card and could not bring it up: no job can use it. A card that hangs, power that is "
+    "missing, or a driver that does not know the card can cause this.",
+    decision="Restart the host once. If it comes back, power it off, seat the card and its plugs anew, and try the "
+    "driver version that is known to work with this card.",
+    next_step="sudo dmesg | grep -iE 'nvrm|nvidia'; then nvidia-bug-report.sh",
+    references=("NVIDIA open-gpu-kernel-modules, osinit.c: RmInitAdapter",),
+    points_to="hardware",
+)
+def gpu_init_failed(events: All[NvrmEvent], whole: Whole) -> Iterator[Seen]:
+    """By the driver's own words, once for each card."""
+    failed: dict[DeviceRef, list[NvrmEvent]] = {}
+    for event in events:
+        if event.what in ("init_failed", "probe_failed"):
+            failed.setdefault(event.device, []).append(event)
+    for device, mine in failed.items():
+        first, last = span(mine)
+        yield Finding(
+            subject=device, says=mine[0].says[:200], sources=tuple(s for e in mine for s in e.sources),
+            first=first, last=last, count=sum(e.count for e in mine),
+        )  # fmt: skip
+    if failed:
+        return
+    host = the_host(events[0]) if events else host_ref()
+    if whole:
+        yield Fine(subject=host, because="no card failed to start in the whole log")
+    else:
+        why = "the log does not begin at the boot: it can show, not rule out, a card that failed to start"
+        yield Unclear(
+            subject=host,
+            why=why,
+            ask="journalctl -k -b --no-pager, or dmesg, from the first line of the boot",
         )
