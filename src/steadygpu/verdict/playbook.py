@@ -17,7 +17,7 @@ from steadygpu.verdict.answer import (
     RuledOut,
 )
 from steadygpu.verdict.incident import Cause, fold
-from steadygpu.verdict.past import lowered_if_past
+from steadygpu.verdict.past import Past, lowered_if_past
 from steadygpu.verdict.rule import (
     SEVERITIES,
     Finding,
@@ -72,8 +72,9 @@ def answer_host(
 
     `never_asked` counts the rules that were not even loaded, since nothing they are about was given.
     """
+    past = Past(evidence.facts)
     found = [
-        _ruled(evidence, verdict.rule, lowered_if_past(verdict.rule, seen, evidence))
+        _ruled(evidence, verdict.rule, lowered_if_past(verdict.rule, seen, past))
         for verdict in verdicts
         for seen in verdict.seen
         if isinstance(seen, Finding)
@@ -142,8 +143,11 @@ def _ordered(found: Sequence[Ruled]) -> tuple[Ruled, ...]:
     by_key = {one.key: one for one in found}
     out: list[Ruled] = []
 
+    placed: set[str] = set()
+
     def add(one: Ruled) -> None:
-        if one not in out:
+        if one.key not in placed:
+            placed.add(one.key)
             out.append(one)
             for effect in sorted((by_key[k] for k in one.consequences), key=rank):
                 add(effect)
