@@ -708,3 +708,18 @@ def test_messages_show_control_characters_of_a_name(tmp_path: Path) -> None:
 
 def test_an_empty_name_is_wrong_use() -> None:
     assert run("").exit_code == 2
+
+
+def test_quiet_prints_nothing_and_keeps_status_and_file(tmp_path: Path) -> None:
+    (tmp_path / "d.txt").write_text(DMESG + XID_79)
+    result = run("-q", str(tmp_path / "d.txt"), "-o", str(tmp_path / "r.txt"))
+    assert (result.exit_code, result.output) == (1, "")
+    assert "xid79-fallen-off-bus" in (tmp_path / "r.txt").read_text()
+
+
+def test_verbose_says_how_each_text_was_read(tmp_path: Path) -> None:
+    (tmp_path / "d.txt").write_text(DMESG)
+    (tmp_path / "odd.txt").write_text("some words\n")
+    said = run("-v", "-q", str(tmp_path)).stderr
+    assert "d.txt: kernel-log, " in said
+    assert "odd.txt: unknown, 0 facts, 1 gaps" in said

@@ -42,6 +42,8 @@ HEALTHS = ("unhealthy", "degraded", "healthy", "unknown")
     help="Exit status 3 where something is unknown; full: where a rule was not asked.",
 )  # fmt: skip
 @click.option("--no-color", is_flag=True, help="No colour (also: NO_COLOR).")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors; -o is still written.")
+@click.option("-v", "--verbose", is_flag=True, help="Say on standard error how each text was read.")
 def command(
     paths: tuple[str, ...],
     form: str,
@@ -49,6 +51,8 @@ def command(
     fail_on: str,
     strict: str | None,
     no_color: bool,
+    quiet: bool,
+    verbose: bool,
 ) -> int:
     """Name the bottleneck or the fault in the files of one or more hosts, and prove it.
 
@@ -59,9 +63,13 @@ def command(
         raise click.UsageError(
             "name the files to read, for example: steadygpu nvidia-smi.txt dmesg.txt"
         )
-    report = diagnose(_read(paths))
+    read = _read(paths)
+    if verbose:
+        _tell(read)
+    report = diagnose(read)
     try:
-        _write(report, form, output, no_color)
+        if output is not None or not quiet:
+            _write(report, form, output, no_color)
     except BrokenPipeError:
         sys.stdout = None  # who read it has seen enough; the status still tells what was found
     return exit_status(report, fail_on, strict)
@@ -76,6 +84,14 @@ def _read(paths: tuple[str, ...]) -> list[tuple[Text, Reading]]:
     except OSError as error:
         name = escape(str(error.filename or "input"))
         raise click.UsageError(f"{name}: {error.strerror}; check its permissions") from error
+
+
+def _tell(read: Iterable[tuple[Text, Reading]]) -> None:
+    """Write a line for each text: its name, the kind it was taken for, and what came of it."""
+    for text, reading in read:
+        name = escape(text.name)
+        facts, gaps = len(reading.facts), len(reading.gaps)
+        click.echo(f"{name}: {text.kind or 'unknown'}, {facts} facts, {gaps} gaps", err=True)
 
 
 def diagnose(read: Iterable[tuple[Text, Reading]]) -> Report:
