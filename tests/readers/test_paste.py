@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from steadygpu.evidence.reading import Fact, Reading
 from steadygpu.evidence.text import Body, Lines, Text
 from steadygpu.readers import paste
-from steadygpu.readers.kinds import BY_NAME, KINDS, Kind, ask_for
+from steadygpu.readers.kind import Kind
+from steadygpu.readers.kinds import BY_NAME, KINDS, ask_for
 from steadygpu.readers.paste import read_text
 
 LIST = (

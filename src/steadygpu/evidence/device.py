@@ -5,7 +5,22 @@ from dataclasses import dataclass
 from typing import Literal
 
 DeviceKind = Literal[
-    "card", "mig", "port", "pci", "disk", "nic", "cpu", "numa", "process", "module", "host", "link"
+    "card",
+    "mig",
+    "port",
+    "pci",
+    "disk",
+    "nic",
+    "cpu",
+    "numa",
+    "process",
+    "module",
+    "host",
+    "link",
+    "switch",
+    "mount",
+    "dimm",
+    "job",
 ]
 
 _BDF = re.compile(

@@ -13,7 +13,8 @@ from steadygpu.evidence.kernel_log import KernelLogSpan
 from steadygpu.evidence.reading import Fact, Reading
 from steadygpu.evidence.source import Gap, Source
 from steadygpu.evidence.text import Lines, Text, decode, lines_of
-from steadygpu.readers.kinds import BY_NAME, Kind, combined
+from steadygpu.readers.kind import Kind
+from steadygpu.readers.kinds import BY_NAME, combined
 from steadygpu.readers.prefix import SNIFF_LINES, host_mark, without_prefix
 
 WHOLE_LIMIT = 64_000_000  # our choice: what one listing may take in memory; logs have no limit

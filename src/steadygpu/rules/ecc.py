@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from steadygpu.catalog.card import card_of
+from steadygpu.evidence.derive import growth
 from steadygpu.evidence.ecc import EccCounters
 from steadygpu.evidence.gpu import GpuIdentity, GpuMode
 from steadygpu.verdict.rule import (
@@ -152,34 +153,30 @@ def ecc_history(readings: Mine[EccCounters]) -> Iterator[Seen]:
 )
 def ecc_corrected_rising(counters: Trend[EccCounters]) -> Iterator[Seen]:
     """Like is compared with like: one field, one scope, the first moment and the last."""
-    life = sorted(
-        (c for c in counters if c.scope == "aggregate"),
-        key=lambda c: c.at.wall or c.at.boot_s or 0.0,
-    )
+    life = [c for c in counters if c.scope == "aggregate"]
     if not life:
         return
-    first, last = life[0], life[-1]
-    if first.at == last.at:
-        missing = _all_zero(last, "corrected")
-        one = Unclear(subject=last.device, why="one moment cannot show a rise", ask=LATER)
-        yield missing if isinstance(missing, NotHere) else one
-        return
-    known = [f for f in CORRECTED if getattr(first, f) is not None and getattr(last, f) is not None]
-    rose = [f for f in known if getattr(last, f) > getattr(first, f)]
+    last = life[-1]
+    told = [g for f in CORRECTED if (g := growth(life, f)) is not None]
+    rose = [g for g in told if g.rise]
+    known = [g.field for g in told]
     if rose:
-        says = ", ".join(
-            f"{f.replace('_', ' ')} {getattr(first, f)} to {getattr(last, f)}" for f in rose
-        )
+        proof = tuple(s for g in rose for r in (g.first, g.last) for s in cite(r, g.field))
+        says = ", ".join(f"{g.field.replace('_', ' ')} {g.words()}" for g in rose)
         yield Finding(
-            subject=last.device, says=f"in the life of the card: {says}",
-            sources=(*cite(first, *rose), *cite(last, *rose)), first=first.at, last=last.at,
+            subject=last.device, says=f"in the life of the card: {says}", sources=proof,
+            first=rose[0].first.at, last=rose[0].last.at,
         )  # fmt: skip
     elif "corrected" in known or {"sram_corrected", "dram_corrected"} <= set(known):
         yield fine(last, "corrected errors did not rise", *known)
-    else:
+    elif len({c.at for c in life}) > 1:
         yield Unclear(
             subject=last.device, why="the two moments do not both tell corrected errors", ask=LATER
         )
+    else:
+        missing = _all_zero(last, "corrected")
+        one = Unclear(subject=last.device, why="one moment cannot show a rise", ask=LATER)
+        yield missing if isinstance(missing, NotHere) else one
 
 
 @rule(

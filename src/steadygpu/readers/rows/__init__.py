@@ -1,0 +1,1 @@
+"""The rows of `readers.kinds`, one module for each family of tools."""

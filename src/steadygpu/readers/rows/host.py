@@ -1,0 +1,54 @@
+"""What tells of processors, memory, disks and modules of the host."""
+
+from steadygpu.readers.kind import READERS, Kind
+
+ROWS: tuple[Kind, ...] = (
+    Kind(
+        name="iostat",
+        title="CPU and disk load over time",
+        command="iostat -xz 1 30",
+        reader=READERS + "iostat:read_iostat",
+        heads=(
+            r"Linux \S+ \([^()\s]+\)\s+\S.*\s_\w+_\s*\(\d+ \S+\)\s*$",
+            r"\w{2,8}-cpu ?: +%user",
+            r"Device:?\s+(?:.*\b(?:tps|r/s|rrqm/s|%util)\b)",
+        ),
+        gives=("DiskLoad", "CpuLoad"),
+    ),
+    Kind(
+        name="iostat-json",
+        title="CPU and disk load over time as JSON",
+        command="iostat -xz -o JSON 1 30",
+        reader=READERS + "iostat_json:read_iostat_json",
+        heads=(r'\s*\{\s*"sysstat"\s*:',),
+        gives=("DiskLoad", "CpuLoad"),
+    ),
+    Kind(
+        name="lscpu",
+        title="sockets, cores and NUMA nodes",
+        command="lscpu",
+        reader=READERS + "lscpu:read_lscpu",
+        heads=(r"Architecture:\s+\S", r"CPU op-mode\(s\):\s", r"NUMA node\(s\):\s", r"NUMA node\d+ CPU\(s\):"),
+        gives=("CpuLayout",),
+    ),
+    Kind(
+        name="numactl",
+        title="memory and distances of NUMA nodes",
+        command="numactl -H",
+        reader=READERS + "numactl:read_numactl",
+        heads=(r"available: \d+ nodes?", r"node \d+ (?:cpus|size|free):", r"node distances:"),
+        gives=("NumaNode",),
+    ),
+    Kind(
+        name="lsmod",
+        title="loaded kernel modules",
+        command="lsmod",
+        reader=READERS + "lsmod:read_lsmod",
+        heads=(
+            r"Module\s+Size\s+Used by",
+            r"(?:nvidia|nvidia_\w+|nouveau|amdgpu|i915|xe) +\d+ +-?\d+(?: |$)",
+            r"[a-z]\w* \d+ \d+ (?:-|[\w,]+,) (?:Live|Loading|Unloading) 0x",
+        ),
+        gives=("KernelModule", "ModuleListing"),
+    ),
+)  # fmt: skip
