@@ -20,17 +20,11 @@ from steadygpu.evidence.source import Gap, Source, cut_quote
 from steadygpu.evidence.text import Lines
 from steadygpu.readers.kernel_log_aer import AerReports
 from steadygpu.readers.kernel_log_events import Families
+from steadygpu.readers.kernel_log_families import FAMILIES, WORDS
 from steadygpu.readers.kernel_log_fold import Boot, Fold, Host, Line
 from steadygpu.readers.kernel_log_nvrm import NvrmMessages
 from steadygpu.readers.kernel_log_time import Stamp, stamp_of
 
-WORDS: tuple[bytes, ...] = (
-    b"NVRM", b"AER:", b"PCIe Bus Error", b"Hardware Error", b": Slot(", b"nouveau", b"vfio-pci", b"enabling device",
-    b"vgaarb", b"Unloading", b"Linux version", b"ommand line:", b"setting system clock", b"audit(",
-    b"ut of memory", b"oom-kill", b"blocked for more than", b"soft lockup", b"Kernel panic", b"EDAC",
-    b"above threshold", b"BUG: ", b"general protection", b"Internal error", b"-- Boot ", b"-- Reboot",
-    b"NVSMI LOG", b"NVIDIA-SMI ",
-)  # fmt: skip
 LONGEST_LINE = 65_536  # what is longer is no log line; its rest is dropped
 HOSTS_KEPT = 10_000
 BOOTS_KEPT = 1000  # of one host; more are counted as the last one
@@ -69,7 +63,9 @@ class _Log:
     other: Gap | None = None
 
     def __post_init__(self) -> None:
-        self.families = Families(self.fold, AerReports(self.fold), NvrmMessages(self.fold))
+        self.families = Families(
+            self.fold, AerReports(self.fold), NvrmMessages(self.fold), FAMILIES
+        )
 
     def line(self, number: int, raw: str, stamp: Stamp) -> None:
         """Read one line whose prefix was read."""

@@ -55,6 +55,9 @@ _RTC_ERROR_S = 1.0  # the clock chip tells whole seconds and is read once
 _AUDIT_ERROR_S = 0.1
 _STEP_S = 0.5  # an anchor that differs less from the last one tells nothing new
 
+# A word that every message of a family holds, and its reader, which returns whether the message was its own.
+Family = tuple[str, "Callable[[Families, Line], bool]"]
+
 
 @dataclass(slots=True)
 class Families:
@@ -63,6 +66,7 @@ class Families:
     fold: Fold
     aer: AerReports
     nvrm: NvrmMessages
+    table: "tuple[Family, ...]"
     follow: int = 0
     _oom: dict[str | None, list[Line]] = field(default_factory=dict)
 
@@ -79,7 +83,7 @@ class Families:
         if self.aer.take(line):
             self.follow = self.aer.follow
             return
-        for word, reader in _FAMILIES:
+        for word, reader in self.table:
             if word in text and reader(self, line):
                 return
 
@@ -277,7 +281,7 @@ def _oops(families: Families, line: Line) -> bool:
     return families.event(line, "oops", line.text[:300])
 
 
-_FAMILIES: tuple[tuple[str, "Callable[[Families, Line], bool]"], ...] = (
+FAMILIES: "tuple[Family, ...]" = (
     ("Slot(", _hotplug),
     ("ommand line:", _command_line),
     ("enabling device", _bind),

@@ -1,0 +1,17 @@
+"""All families of kernel messages, in the order in which they are tried, and the words that betray a line.
+
+To add a family: a module with FAMILIES (word and reader) and WORDS (what a line of a large log must hold
+to be decoded at all), and its place in the two tables.
+"""
+
+from steadygpu.readers import kernel_log_events as events
+
+FAMILIES: tuple[events.Family, ...] = (*events.FAMILIES,)
+
+WORDS: tuple[bytes, ...] = (
+    b"NVRM", b"AER:", b"PCIe Bus Error", b"Hardware Error", b": Slot(", b"nouveau", b"vfio-pci", b"enabling device",
+    b"vgaarb", b"Unloading", b"Linux version", b"ommand line:", b"setting system clock", b"audit(",
+    b"ut of memory", b"oom-kill", b"blocked for more than", b"soft lockup", b"Kernel panic", b"EDAC",
+    b"above threshold", b"BUG: ", b"general protection", b"Internal error", b"-- Boot ", b"-- Reboot",
+    b"NVSMI LOG", b"NVIDIA-SMI ",
+)  # fmt: skip
