@@ -184,6 +184,52 @@ def test_a_slot_needs_both_ends_to_be_read() -> None:
     assert isinstance(slot(link(max_width=None), link(PORT)), Unclear)
 
 
+UP, ROOT = (DeviceRef(kind="port", bdf=f"0000:{bus}:00.0") for bus in ("3f", "3e"))
+SWITCH = (
+    device(ROOT, port_type="root"), device(UP, parent=ROOT.bdf, port_type="upstream"),
+    device(PORT, parent=UP.bdf, port_type="downstream"), device(CARD, parent=PORT.bdf),
+)  # fmt: skip
+
+
+def above(rule: Any, up: Any, root: Any, *more: Any, devices: Any = SWITCH) -> Seen:
+    links = (link(), link(PORT), *(one for one in (up, root) if one is not None))
+    return one(rule, link(), *more, links, devices)
+
+
+def test_a_bad_link_above_the_switch_is_named() -> None:
+    rule = pcie.pcie_width_low
+    seen = found(above(rule, link(UP, width=4), link(ROOT, width=4)))
+    assert "x4 between 3e:00.0 and 3f:00.0 above the card, where x16" in seen.says
+    assert seen.touches == (UP, ROOT)
+    assert isinstance(above(rule, link(UP), link(ROOT)), Fine)
+    assert isinstance(above(rule, link(UP, width=8), link(ROOT, width=8, max_width=8)), Fine)
+    for up, root in ((link(UP), None), (link(UP, max_width=None), link(ROOT)), (None, None)):
+        assert isinstance(above(rule, up, root), Unclear)
+    cut = tuple(d for d in SWITCH if d.device != ROOT)
+    assert isinstance(above(rule, link(UP), None, devices=cut), Unclear)
+
+
+def test_a_slow_link_above_the_switch_needs_a_card_at_work() -> None:
+    rule, slow = (
+        pcie.pcie_speed_low_under_load,
+        (link(UP, speed_gts=8.0), link(ROOT, speed_gts=8.0)),
+    )
+    seen = found(above(rule, *slow, BUSY, None))
+    assert "8 GT/s between 3e:00.0 and 3f:00.0" in seen.says
+    assert "90% busy" in seen.says
+    assert isinstance(above(rule, *slow, IDLE, None), Unclear)
+    assert isinstance(above(rule, *slow, BUSY, make(GpuClock, pstate=8)), Unclear)
+    assert isinstance(above(rule, link(UP), link(ROOT), BUSY, None), Fine)
+
+
+def test_the_narrowest_link_of_the_path_limits_the_card() -> None:
+    rule = pcie.pcie_limited_by_slot
+    seen = found(above(rule, link(UP), link(ROOT, max_width=8)))
+    assert "between 3e:00.0 and 3f:00.0 can be x8 at 32 GT/s" in seen.says
+    assert isinstance(above(rule, link(UP), link(ROOT)), Fine)
+    assert isinstance(above(rule, link(UP), None), Unclear)
+
+
 def replays(*counts: int | None, apart_s: float = 60.0) -> Seen:
     links = tuple(
         link(replays=n, at=Moment(wall=1000.0 + i * apart_s)) for i, n in enumerate(counts)
@@ -195,7 +241,7 @@ def test_replays_count_by_their_rate_and_are_a_warning_only() -> None:
     seen = found(replays(100, None, 140, apart_s=60.0))
     assert weight(pcie.link_errors, seen) == ("warning", "watch")
     assert seen.count == 40
-    assert "40 replays in 2.0 minutes" in seen.says
+    assert "replays 100 to 140 in 2 min (20 a minute)" in seen.says
     assert (seen.first, seen.last) == (NOW, Moment(wall=1120.0))
     assert isinstance(replays(100, 108), Fine)
     assert found(replays(100, 109)).count == 9

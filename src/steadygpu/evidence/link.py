@@ -14,7 +14,7 @@ class PciDevice:
     """One PCI function. `class_code` and `pci_id` are hex (0302, 10de:20b0); `driver` is None where none is bound.
 
     `revision_ff` says that the device answers with ones only (rev ff): it is off the bus. `parent`
-    is the BDF of the port above. `role` is one of card, port, nvswitch, nic, nvme, audio, other.
+    is the BDF of the port above. `port_type` is root, upstream or downstream. `role` is one of card, port, nvswitch, nic, nvme, audio, other.
     """
 
     nature: ClassVar[Nature] = "state"
@@ -34,6 +34,7 @@ class PciDevice:
     modules: tuple[str, ...] = ()
     numa_node: int | None = None
     parent: str | None = None
+    port_type: str | None = None
     role: str = "other"
     absent: tuple[Absent, ...] = ()
     sources: tuple[Source, ...]

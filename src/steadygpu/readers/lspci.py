@@ -52,6 +52,7 @@ _BIT = re.compile(r"([A-Z][A-Za-z_]{1,30})([+-])")
 _BITS_ONLY = re.compile(r"\s+(?:[A-Z][A-Za-z_]{1,30}[+-]\s*){1,40}$")
 _BUS = re.compile(r"primary=[0-9a-f]{2,4}, secondary=([0-9a-f]{2}), subordinate=[0-9a-f]{2,4}")
 _NUMA = re.compile(r"NUMA node (-?\d{1,5})")
+_PORT = re.compile(r"Express (?:\(v\d{1,2}\) )?(Root Port|Upstream Port|Downstream Port)\b")
 _SUB = re.compile(r"(?:.*\[)?([0-9a-f]{4}:[0-9a-f]{4})\]?$")
 _UNKNOWN_HEADER = re.compile(r"[ \t]*!!! Unknown header type ([0-9a-f]{2})")
 _REDIRECTS = ("ReqRedir", "CmpltRedir", "UpstreamFwd", "EgressCtrl")
@@ -220,6 +221,9 @@ def _detail(lines: Lines, at: int, now: _Function) -> None:
         now.device_at.append(lines.cite(at, at, "subsystem_id"))
     elif key == "Bus" and (bus := _BUS.match(value)):
         now.secondary = (bus[1], lines.cite(at, at, "parent"))
+    elif key == "Capabilities" and (port := _PORT.search(value)):
+        now.device["port_type"] = port[1].split()[0].lower()
+        now.device_at.append(lines.cite(at, at, "port_type"))
     elif key == "Capabilities" and value.startswith("<access denied>"):
         now.denied = at
     elif key.startswith("Lnk"):

@@ -1,10 +1,12 @@
 """The PCIe link of a card: its width always, its speed only under load."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
+from steadygpu.evidence.derive import growth
 from steadygpu.evidence.gpu import GpuClock, GpuLoad
 from steadygpu.evidence.link import PciDevice, PcieLink
-from steadygpu.evidence.moment import seconds_between
+from steadygpu.evidence.pcie_path import Segment, segments, whole
 from steadygpu.evidence.source import Source
 from steadygpu.verdict.rule import (
     All,
@@ -64,6 +66,59 @@ def _expected(
     return own, proof, "card"
 
 
+def _bad_above(
+    link: PcieLink, links: Sequence[PcieLink], devices: Sequence[PciDevice], field: str
+) -> Finding | Unclear | None:
+    """Return the worst link above the card's own that has less than both its ends can, or None.
+
+    Unclear where a link above was not read and none that was is bad.
+    """
+    unit = "x{:.0f}" if field == "width" else "{:g} GT/s"
+    path = segments(link.device.bdf, links, devices)
+    lost = not path and _port_hidden(link, devices) and any(d.parent for d in devices)
+    unread = _no_root(link) if lost or not whole(path, devices) else None
+    worst: tuple[float, Segment] | None = None
+    for segment in path[1:]:
+        has, can = segment.has(field), segment.can(f"max_{field}")
+        if has is None or can is None:
+            why = f"the link {segment.words} was not read"
+            unread = unread or Unclear(subject=link.device, why=why, ask=LSPCI)
+        elif has < can and (worst is None or has / can < worst[0]):
+            worst = has / can, segment
+    if worst is None:
+        return unread
+    segment = worst[1]
+    has, can = segment.has(field) or 0.0, segment.can(f"max_{field}") or 0.0
+    return Finding(
+        subject=link.device,
+        says=f"{unit.format(has)} {segment.words} above the card, where {unit.format(can)} is expected",
+        sources=segment.proof(field, f"max_{field}"),
+        touches=tuple(e.device for e in (segment.lower, segment.upper) if e is not None),
+        first=link.at, last=link.at,
+    )  # fmt: skip
+
+
+def _no_root(link: PcieLink) -> Unclear:
+    why = "the ports between the card's switch and the root port were not read"
+    return Unclear(subject=link.device, why=why, ask=LSPCI)
+
+
+def _at_work(
+    slow: Finding, link: PcieLink, load: GpuLoad | None, clock: GpuClock | None
+) -> Finding | Unclear:
+    """Return the finding on a slow link where the card was at work, else that it must be read again."""
+    if load is None or load.busy_ratio is None or load.busy_ratio < UNDER_LOAD:
+        why = f"{slow.says}, and no text shows the card at work"
+        return Unclear(subject=link.device, why=why, ask=LSPCI + ", while the job runs")
+    if clock is not None and (clock.pstate or 0) > SLOWEST_AT_WORK:
+        why = f"{slow.says}, read in P{clock.pstate}, in which a card saves power"
+        return Unclear(subject=link.device, why=why, ask=LSPCI + ", while the job runs")
+    return replace(
+        slow, says=f"{slow.says}; the card is {load.busy_ratio:.0%} busy",
+        sources=tuple(dict.fromkeys((*slow.sources, *cite(load, "busy_ratio")))),
+    )  # fmt: skip
+
+
 @rule(
     id="feed.pcie-width-low",
     title="The link of the card has lost lanes",
@@ -79,7 +134,7 @@ def _expected(
 def pcie_width_low(
     link: One[PcieLink], links: All[PcieLink], devices: All[PciDevice]
 ) -> Iterator[Seen]:
-    """Against the narrower of the two ends, at any load."""
+    """Each link up to the root port against the narrower of its two ends, at any load."""
     if link.device.kind != "card":
         yield NotHere(subject=link.device, because="not a card")
         return
@@ -104,6 +159,8 @@ def pcie_width_low(
             subject=link.device, says=f"x{link.width} where x{expected[0]:.0f} is expected ({expected[2]})",
             sources=tuple(dict.fromkeys((*cite(link, "width"), *expected[1]))), first=link.at, last=link.at,
         )  # fmt: skip
+    elif bad := _bad_above(link, links, devices, "width"):
+        yield bad
     else:
         yield fine(link, f"x{link.width} of x{expected[0]:.0f}", "width")
 
@@ -138,7 +195,11 @@ def pcie_speed_low_under_load(
             subject=link.device, why="the speed of the port above was not read", ask=LSPCI
         )
     elif link.speed_gts >= expected[0]:
-        yield fine(link, f"{link.speed_gts:g} of {expected[0]:g} GT/s", "speed_gts")
+        bad = _bad_above(link, links, devices, "speed_gts")
+        if isinstance(bad, Finding):
+            yield _at_work(bad, link, load, clock)
+        else:
+            yield bad or fine(link, f"{link.speed_gts:g} of {expected[0]:g} GT/s", "speed_gts")
     elif _port_hidden(link, devices):
         yield Unclear(subject=link.device, why="the port above is not known", ask=LSPCI)
     elif load is None or load.busy_ratio is None:
@@ -208,7 +269,7 @@ def pcie_speed_idle(link: One[PcieLink], load: Maybe[GpuLoad]) -> Iterator[Seen]
 def pcie_limited_by_slot(
     link: One[PcieLink], links: All[PcieLink], devices: All[PciDevice]
 ) -> Iterator[Seen]:
-    """What the port above can do, against what the card can do."""
+    """What the ports above can do, against what the card can do; the narrowest on the path is named."""
     if link.device.kind != "card":
         yield NotHere(subject=link.device, because="not a card")
         return
@@ -242,11 +303,37 @@ def pcie_limited_by_slot(
             last=link.at,
         )
     else:
-        yield Fine(
+        yield _narrow_above(link, links, devices) or Fine(
             subject=link.device,
             because="the port can do what the card can",
             sources=cite(port, "max_width"),
         )
+
+
+def _narrow_above(
+    link: PcieLink, links: Sequence[PcieLink], devices: Sequence[PciDevice]
+) -> Finding | Unclear | None:
+    """Return the link above the card's own whose ends can carry least, where that is less than the card can."""
+    fields = ("max_width", "max_speed_gts")
+    own = (link.max_width or 0) * (link.max_speed_gts or 0.0)
+    worst: tuple[float, Segment] | None = None
+    path = segments(link.device.bdf, links, devices)
+    for segment in path[1:]:
+        width, speed = (segment.can(field) for field in fields)
+        if width is not None and speed is not None and width * speed < (worst[0] if worst else own):
+            worst = width * speed, segment
+    if worst is None:
+        read = all(s.can(field) is not None for s in path[1:] for field in fields)
+        return None if read and whole(path, devices) else _no_root(link)
+    segment = worst[1]
+    says = (
+        f"the link {segment.words} can be x{segment.can('max_width'):.0f} at {segment.can('max_speed_gts'):g} GT/s, "
+        f"the card x{link.max_width} at {link.max_speed_gts:g} GT/s"
+    )
+    return Finding(
+        subject=link.device, says=says, first=link.at, last=link.at,
+        sources=tuple(dict.fromkeys((*segment.proof(*fields), *cite(link, *fields)))),
+    )  # fmt: skip
 
 
 @rule(
@@ -276,24 +363,25 @@ def link_errors(links: Trend[PcieLink]) -> Iterator[Seen]:
             )
             yield Unclear(subject=link.device, why=why, ask="nvidia-smi -q, twice, a minute apart")
         return
-    first, last = counted[0], counted[-1]
-    apart = seconds_between(first.at, last.at)
-    if apart is None:
+    grown = growth(counted, "replays")
+    if grown is None or grown.span_s is None:
         why = "the times of the two texts cannot be compared"
-        yield Unclear(subject=first.device, why=why, ask="nvidia-smi -q, twice, a minute apart")
+        yield Unclear(
+            subject=counted[0].device, why=why, ask="nvidia-smi -q, twice, a minute apart"
+        )
         return
-    minutes = apart / 60
-    rise = (last.replays or 0) - (first.replays or 0)
-    says = f"{rise} replays in {minutes:.1f} minutes"
-    proof = (*cite(first, "replays"), *cite(last, "replays"))
+    first, last = counted[0], counted[-1]
+    minutes = grown.span_s / 60
+    says = f"replays {grown.words()}"
+    proof = tuple(s for link in counted for s in cite(link, "replays"))
     if first.device.kind != "card":
         yield NotHere(subject=first.device, because="not a card")
-    elif rise < 0:
-        yield Unclear(subject=first.device, why="the counter began anew between the two texts")
-    elif rise > REPLAYS_PER_MIN * max(minutes, 1.0):
+    elif grown.rise > REPLAYS_PER_MIN * max(minutes, 1.0):
         yield Finding(
             subject=first.device, says=f"{says}; {REPLAYS_PER_MIN} a minute are tolerated", sources=proof,
-            severity="warning", action="watch", first=first.at, last=last.at, count=rise,
+            severity="warning", action="watch", first=first.at, last=last.at, count=grown.rise,
         )  # fmt: skip
+    elif grown.resets:
+        yield Unclear(subject=first.device, why=f"the counter began anew between the texts: {says}")
     else:
         yield Fine(subject=first.device, because=says, sources=proof)
