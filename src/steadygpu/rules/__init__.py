@@ -69,6 +69,7 @@ SUBJECTS: dict[str, Subject] = {
     ),
     "owner": Subject(2, ("DriverBindEvent", "KernelModule", "ModuleListing", "PciDevice")),
     "pcie": Subject(5, ("PcieLink",)),
+    "power": Subject(3, ("GpuClockReasons", "GpuPower")),
     "stack": Subject(
         6,
         (
@@ -88,14 +89,7 @@ SUBJECTS: dict[str, Subject] = {
             "DiskLoad",
         ),
     ),
-    "throttle": Subject(
-        8,
-        (
-            "GpuClockReasons",
-            "GpuPower",
-            "GpuTemperature",
-        ),
-    ),
+    "throttle": Subject(5, ("GpuClockReasons", "GpuTemperature")),
     "xid": Subject(
         8,
         (

@@ -8,7 +8,8 @@ from steadygpu.evidence.moment import Moment, may_be_within
 from steadygpu.evidence.source import Source
 from steadygpu.evidence.storage import DiskLoad
 from steadygpu.evidence.units import GIB
-from steadygpu.rules.throttle import missing, power_share
+from steadygpu.rules.power import power_share
+from steadygpu.rules.throttle import missing
 from steadygpu.verdict.rule import (
     All,
     Finding,

@@ -10,15 +10,8 @@ from steadygpu.evidence.gpu import (
     GpuPower,
     GpuTemperature,
 )
-from steadygpu.rules.throttle import (
-    BELOW_LIMIT,
-    LIMIT_LOWERED,
-    MARGIN_SMALL_C,
-    REASONS,
-    head_room,
-    missing,
-    power_share,
-)
+from steadygpu.rules.power import BELOW_LIMIT, LIMIT_LOWERED, power_share
+from steadygpu.rules.throttle import MARGIN_SMALL_C, REASONS, head_room, missing
 from steadygpu.verdict.rule import (
     Finding,
     Fine,

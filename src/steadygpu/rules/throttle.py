@@ -1,14 +1,9 @@
-"""Rules on what holds the clocks of a card down: heat, power, a licence, or nothing at all."""
+"""Rules on heat and the power brake, which hold the clocks of a card down, and what that costs."""
 
 from collections.abc import Iterator
 from dataclasses import replace
 
-from steadygpu.evidence.gpu import (
-    GpuClockReasons,
-    GpuLoad,
-    GpuPower,
-    GpuTemperature,
-)
+from steadygpu.evidence.gpu import GpuClock, GpuClockReasons, GpuLoad, GpuTemperature
 from steadygpu.evidence.reading import Fact
 from steadygpu.verdict.rule import (
     All,
@@ -30,10 +25,7 @@ MARGIN_SMALL_C = 5  # our choice: a warm day or a dusty filter takes about this 
 WARM_C = 80  # our choice: no card prints a software limit below this
 NEAR_LIMIT_C = 10  # our choice: the driver starts to slow down before its printed limit
 MEMORY_NEAR_C = 5  # our choice: width of the memory sensor's steps and its delay
-AT_LIMIT = 0.9  # our choice: the draw printed is a mean, the limit holds for peaks
-BELOW_LIMIT = 0.7  # our choice: far enough below the limit that a mean does not explain it
 FULL_LOAD = 0.9  # our choice: below it the mean draw says nothing of the draw at work
-LIMIT_LOWERED = 0.95  # our choice: limits round to whole watts, 5 % is on purpose
 
 HOLDS = ("idle", "hw_slowdown", "hw_thermal", "hw_power_brake", "sw_thermal")
 REASONS = "nvidia-smi(1), Clocks Event Reasons"
@@ -54,11 +46,21 @@ def missing(
     return said or Unclear(subject=subject.device, why=why, ask=SHOW)
 
 
-def power_share(power: GpuPower | None) -> float | None:
-    """Return the draw as a share of the limit in force, or None where either is not known."""
-    if power is None or power.draw_w is None or not power.limit_w:
-        return None
-    return power.draw_w / power.limit_w
+def with_loss(found: Finding, clock: GpuClock | None, load: GpuLoad | None) -> Finding:
+    """Return the finding with the clock that is lost, where the card works and both clocks are told.
+
+    Idle cards lower their clock by themselves. What it costs in speed depends on the program: work that waits for
+    memory hardly follows the core clock.
+    """
+    if clock is None or load is None or (load.busy_ratio or 0.0) < FULL_LOAD:
+        return found
+    name = "sm" if clock.sm_mhz is not None and clock.sm_limit_mhz else "graphics"
+    now, top = getattr(clock, f"{name}_mhz"), getattr(clock, f"{name}_limit_mhz")
+    if now is None or not top or now >= top:
+        return found
+    says = f"{found.says}; clock {now} of {top} MHz while {load.busy_ratio:.0%} busy, {1 - now / top:.0%} below"
+    proof = (*cite(clock, f"{name}_mhz", f"{name}_limit_mhz"), *cite(load, "busy_ratio"))
+    return replace(found, says=says, sources=tuple(dict.fromkeys((*found.sources, *proof))))
 
 
 def head_room(heat: GpuTemperature | None) -> tuple[int | None, tuple[str, ...]]:
@@ -103,25 +105,22 @@ def _hot(heat: GpuTemperature | None) -> tuple[str, tuple[str, ...]] | None:
     references=(REASONS,),
     points_to="throttle",
 )
-def hw_thermal(reasons: One[GpuClockReasons], heat: Maybe[GpuTemperature]) -> Iterator[Seen]:
+def hw_thermal(
+    reasons: One[GpuClockReasons], heat: Maybe[GpuTemperature], clock: Maybe[GpuClock],
+    load: Maybe[GpuLoad],
+) -> Iterator[Seen]:  # fmt: skip
     """The reason itself, or its parent while the card stands at its slowdown temperature."""
     room, fields = head_room(heat)
     if reasons.hw_thermal:
-        yield tell(
-            reasons,
-            "HW thermal slowdown is active",
-            "hw_thermal",
-            *(("hw_slowdown",) if reasons.hw_slowdown else ()),
-        )
+        also = ("hw_slowdown",) if reasons.hw_slowdown else ()
+        said = tell(reasons, "HW thermal slowdown is active", "hw_thermal", *also)
+        yield with_loss(said, clock, load)
     elif reasons.hw_slowdown and heat is not None and room is not None and room <= 0:
-        yield tell(
-            reasons,
-            f"HW slowdown is active with {room} C left to the slowdown temperature",
-            "hw_slowdown",
-            also=cite(heat, *fields),
-        )
-    elif said := lacking(reasons, "hw_thermal", "hw_slowdown"):
-        yield said
+        words = f"HW slowdown is active with {room} C left to the slowdown temperature"
+        said = tell(reasons, words, "hw_slowdown", also=cite(heat, *fields))
+        yield with_loss(said, clock, load)
+    elif absent := lacking(reasons, "hw_thermal", "hw_slowdown"):
+        yield absent
     elif reasons.hw_slowdown and room is None:
         yield missing(heat, reasons, "temperature", "gpu_c", "slowdown_c")
     else:
@@ -141,7 +140,10 @@ def hw_thermal(reasons: One[GpuClockReasons], heat: Maybe[GpuTemperature]) -> It
     references=(REASONS,),
     points_to="throttle",
 )
-def hw_power_brake(reasons: One[GpuClockReasons], others: All[GpuClockReasons]) -> Iterator[Seen]:
+def hw_power_brake(
+    reasons: One[GpuClockReasons], others: All[GpuClockReasons], clock: Maybe[GpuClock],
+    load: Maybe[GpuLoad],
+) -> Iterator[Seen]:  # fmt: skip
     """The reason alone proves it, also on an idle card; how many cards brake tells where to look."""
     if said := lacking(reasons, "hw_power_brake"):
         yield said
@@ -157,10 +159,10 @@ def hw_power_brake(reasons: One[GpuClockReasons], others: All[GpuClockReasons]) 
     elif cards > 1:
         says += f" on this one of {cards} cards: its slot, cable or board"
     sources = [s for r in (reasons, *braked.values()) for s in cite(r, "hw_power_brake")]
-    yield Finding(
-        subject=reasons.device, says=says, sources=tuple(sources),
-        first=reasons.at, last=reasons.at,
-    )  # fmt: skip
+    found = Finding(
+        subject=reasons.device, says=says, sources=tuple(sources), first=reasons.at, last=reasons.at
+    )
+    yield with_loss(found, clock, load)
 
 
 @rule(
@@ -175,7 +177,10 @@ def hw_power_brake(reasons: One[GpuClockReasons], others: All[GpuClockReasons]) 
     points_to="throttle",
     rules_out=True,
 )
-def sw_thermal(reasons: One[GpuClockReasons], heat: Maybe[GpuTemperature]) -> Iterator[Seen]:
+def sw_thermal(
+    reasons: One[GpuClockReasons], heat: Maybe[GpuTemperature], clock: Maybe[GpuClock],
+    load: Maybe[GpuLoad],
+) -> Iterator[Seen]:  # fmt: skip
     """The reason counts only while a temperature agrees: drivers print it on cold cards too.
 
     A pass has sources, and so rules throttling out, only where nothing else holds a working card.
@@ -193,13 +198,11 @@ def sw_thermal(reasons: One[GpuClockReasons], heat: Maybe[GpuTemperature]) -> It
         else:
             yield Fine(subject=reasons.device)
     elif heat is not None and (hot := _hot(heat)):
-        yield tell(
-            reasons,
-            f"{named} is active at {hot[0]}",
-            "sw_thermal",
-            "thermal",
+        found = tell(
+            reasons, f"{named} is active at {hot[0]}", "sw_thermal", "thermal",
             also=cite(heat, *hot[1]),
-        )
+        )  # fmt: skip
+        yield with_loss(found, clock, load)
     elif heat is not None and heat.gpu_c is not None:
         why = f"{named} is printed as active, but {heat.gpu_c} C does not explain it"
         yield Unclear(subject=reasons.device, why=why, ask=SHOW)
@@ -230,116 +233,6 @@ def memory_thermal(heat: One[GpuTemperature]) -> Iterator[Seen]:
         yield tell(heat, says, *fields)
     else:
         yield fine(heat, says, *fields)
-
-
-@rule(
-    id="throttle.sw-power-cap",
-    title="The card works at its power limit",
-    severity="info",
-    action="none",
-    meaning="The card draws what its limit allows. That is how a card runs at full load, not a fault.",
-    decision="Do nothing, unless the limit was set lower than you want.",
-    next_step="Compare the limits: nvidia-smi -q -d POWER",
-    references=(REASONS,),
-)
-def sw_power_cap(reasons: One[GpuClockReasons], power: Maybe[GpuPower]) -> Iterator[Seen]:
-    """Said only where the draw is at the limit; a cap far below it is another rule's."""
-    share = power_share(power)
-    if said := lacking(reasons, "sw_power_cap"):
-        yield said
-    elif not reasons.sw_power_cap:
-        yield fine(reasons, "SW power cap is not active", "sw_power_cap")
-    elif share is None or power is None:
-        yield missing(power, reasons, "power draw", "draw_w", "limit_w")
-    elif share >= AT_LIMIT:
-        yield tell(
-            reasons,
-            f"SW power cap is active at {power.draw_w:g} W of {power.limit_w:g} W: normal at full load",
-            "sw_power_cap",
-            also=cite(power, "draw_w", "limit_w"),
-        )
-    else:
-        yield Fine(
-            subject=reasons.device, because=f"draw is {share:.0%} of the limit",
-            sources=cite(power, "draw_w", "limit_w"),
-        )  # fmt: skip
-
-
-@rule(
-    id="throttle.sw-cap-below-limit",
-    title="Power-capped although the draw is far below the limit",
-    severity="warning",
-    action="fix-config",
-    meaning="The driver caps the clocks for power while the card draws much less than its limit: "
-    "another limit than the printed one holds it.",
-    decision="Find that limit (a module, rack or board limit) before blaming the code.",
-    next_step="Read all limits: nvidia-smi -q -d POWER",
-    references=(REASONS,),
-    points_to="throttle",
-)
-def sw_cap_below_limit(
-    reasons: One[GpuClockReasons], power: Maybe[GpuPower], load: Maybe[GpuLoad]
-) -> Iterator[Seen]:
-    """Only under load: the reason may stay printed for a moment after a job."""
-    share = power_share(power)
-    if said := lacking(reasons, "sw_power_cap"):
-        yield said
-    elif not reasons.sw_power_cap:
-        yield fine(reasons, "SW power cap is not active", "sw_power_cap")
-    elif share is None or power is None:
-        yield missing(power, reasons, "power draw", "draw_w", "limit_w")
-    elif share >= BELOW_LIMIT:
-        yield Fine(
-            subject=reasons.device, because=f"draw is {share:.0%} of the limit",
-            sources=cite(power, "draw_w", "limit_w"),
-        )  # fmt: skip
-    elif load is None or load.busy_ratio is None:
-        yield missing(load, reasons, "load", "busy_ratio")
-    elif load.busy_ratio < FULL_LOAD:
-        # Work in bursts draws its limit in each burst and less on the mean.
-        yield NotHere(subject=reasons.device, because=f"the card is {load.busy_ratio:.0%} busy")
-    else:
-        yield tell(
-            reasons,
-            f"SW power cap is active at {power.draw_w:g} W of {power.limit_w:g} W, "
-            f"{load.busy_ratio:.0%} busy",
-            "sw_power_cap",
-            also=(*cite(power, "draw_w", "limit_w"), *cite(load, "busy_ratio")),
-        )
-
-
-@rule(
-    id="throttle.operating-limit-low",
-    title="The power limit is below the card's default",
-    severity="warning",
-    action="fix-config",
-    meaning="The limit in force is lower than the one this card ships with, so it runs slower under "
-    "full load than others of its kind.",
-    decision="Keep it if someone chose it; otherwise restore the default before measuring anything.",
-    next_step="nvidia-smi -q -d POWER; restore with sudo nvidia-smi -pl DEFAULT_WATTS",
-    references=("nvidia-smi(1), Power Limit",),
-    points_to="throttle",
-)
-def operating_limit_low(power: One[GpuPower]) -> Iterator[Seen]:
-    """A warning only while the card draws that limit: then it costs speed now."""
-    fields = ("limit_w", "default_limit_w")
-    if power.limit_w is None or power.default_limit_w is None:
-        yield missing(power, power, "power limits", *fields)
-        return
-    says = f"limit {power.limit_w:g} W, default {power.default_limit_w:g} W"
-    if power.limit_w >= LIMIT_LOWERED * power.default_limit_w:
-        yield fine(power, says, *fields)
-        return
-    share = power_share(power)
-    held = share is not None and share >= AT_LIMIT
-    yield tell(
-        power,
-        f"{says}, drawing {power.draw_w:g} W" if held else says,
-        *fields,
-        *(("draw_w",) if held else ()),
-        severity="warning" if held else "info",
-        action="fix-config" if held else "none",
-    )
 
 
 @rule(

@@ -1,0 +1,135 @@
+"""Rules on power: the limits of a card, and what the power supplies of the host can give."""
+
+from collections.abc import Iterator
+
+from steadygpu.evidence.gpu import GpuClock, GpuClockReasons, GpuLoad, GpuPower
+from steadygpu.rules.throttle import FULL_LOAD, REASONS, missing, with_loss
+from steadygpu.verdict.rule import (
+    Fine,
+    Maybe,
+    NotHere,
+    One,
+    Seen,
+    cite,
+    fine,
+    lacking,
+    rule,
+    tell,
+)
+
+AT_LIMIT = 0.9  # our choice: the draw printed is a mean, the limit holds for peaks
+BELOW_LIMIT = 0.7  # our choice: far enough below the limit that a mean does not explain it
+LIMIT_LOWERED = 0.95  # our choice: limits round to whole watts, 5 % is on purpose
+
+
+def power_share(power: GpuPower | None) -> float | None:
+    """Return the draw as a share of the limit in force, or None where either is not known."""
+    if power is None or power.draw_w is None or not power.limit_w:
+        return None
+    return power.draw_w / power.limit_w
+
+
+@rule(
+    id="throttle.sw-power-cap",
+    title="The card works at its power limit",
+    severity="info",
+    action="none",
+    meaning="The card draws what its limit allows. That is how a card runs at full load, not a fault.",
+    decision="Do nothing, unless the limit was set lower than you want.",
+    next_step="Compare the limits: nvidia-smi -q -d POWER",
+    references=(REASONS,),
+)
+def sw_power_cap(
+    reasons: One[GpuClockReasons], power: Maybe[GpuPower], clock: Maybe[GpuClock],
+    load: Maybe[GpuLoad],
+) -> Iterator[Seen]:  # fmt: skip
+    """Said only where the draw is at the limit; a cap far below it is another rule's."""
+    share = power_share(power)
+    if said := lacking(reasons, "sw_power_cap"):
+        yield said
+    elif not reasons.sw_power_cap:
+        yield fine(reasons, "SW power cap is not active", "sw_power_cap")
+    elif share is None or power is None:
+        yield missing(power, reasons, "power draw", "draw_w", "limit_w")
+    elif share >= AT_LIMIT:
+        says = f"SW power cap is active at {power.draw_w:g} W of {power.limit_w:g} W: normal at full load"
+        found = tell(reasons, says, "sw_power_cap", also=cite(power, "draw_w", "limit_w"))
+        yield with_loss(found, clock, load)
+    else:
+        yield Fine(
+            subject=reasons.device, because=f"draw is {share:.0%} of the limit",
+            sources=cite(power, "draw_w", "limit_w"),
+        )  # fmt: skip
+
+
+@rule(
+    id="throttle.sw-cap-below-limit",
+    title="Power-capped although the draw is far below the limit",
+    severity="warning",
+    action="fix-config",
+    meaning="The driver caps the clocks for power while the card draws much less than its limit: "
+    "another limit than the printed one holds it.",
+    decision="Find that limit (a module, rack or board limit) before blaming the code.",
+    next_step="Read all limits: nvidia-smi -q -d POWER",
+    references=(REASONS,),
+    points_to="throttle",
+)
+def sw_cap_below_limit(
+    reasons: One[GpuClockReasons], power: Maybe[GpuPower], load: Maybe[GpuLoad],
+    clock: Maybe[GpuClock],
+) -> Iterator[Seen]:  # fmt: skip
+    """Only under load: the reason may stay printed for a moment after a job."""
+    share = power_share(power)
+    if said := lacking(reasons, "sw_power_cap"):
+        yield said
+    elif not reasons.sw_power_cap:
+        yield fine(reasons, "SW power cap is not active", "sw_power_cap")
+    elif share is None or power is None:
+        yield missing(power, reasons, "power draw", "draw_w", "limit_w")
+    elif share >= BELOW_LIMIT:
+        yield Fine(
+            subject=reasons.device, because=f"draw is {share:.0%} of the limit",
+            sources=cite(power, "draw_w", "limit_w"),
+        )  # fmt: skip
+    elif load is None or load.busy_ratio is None:
+        yield missing(load, reasons, "load", "busy_ratio")
+    elif load.busy_ratio < FULL_LOAD:
+        # Work in bursts draws its limit in each burst and less on the mean.
+        yield NotHere(subject=reasons.device, because=f"the card is {load.busy_ratio:.0%} busy")
+    else:
+        says = f"SW power cap is active at {power.draw_w:g} W of {power.limit_w:g} W, {load.busy_ratio:.0%} busy"
+        also = (*cite(power, "draw_w", "limit_w"), *cite(load, "busy_ratio"))
+        yield with_loss(tell(reasons, says, "sw_power_cap", also=also), clock, load)
+
+
+@rule(
+    id="throttle.operating-limit-low",
+    title="The power limit is below the card's default",
+    severity="warning",
+    action="fix-config",
+    meaning="The limit in force is lower than the one this card ships with, so it runs slower under "
+    "full load than others of its kind.",
+    decision="Keep it if someone chose it; otherwise restore the default before measuring anything.",
+    next_step="nvidia-smi -q -d POWER; restore with sudo nvidia-smi -pl DEFAULT_WATTS",
+    references=("nvidia-smi(1), Power Limit",),
+    points_to="throttle",
+)
+def operating_limit_low(
+    power: One[GpuPower], clock: Maybe[GpuClock], load: Maybe[GpuLoad]
+) -> Iterator[Seen]:
+    """A warning only while the card draws that limit: then it costs speed now."""
+    fields = ("limit_w", "default_limit_w")
+    if power.limit_w is None or power.default_limit_w is None:
+        yield missing(power, power, "power limits", *fields)
+        return
+    says = f"limit {power.limit_w:g} W, default {power.default_limit_w:g} W"
+    if power.limit_w >= LIMIT_LOWERED * power.default_limit_w:
+        yield fine(power, says, *fields)
+        return
+    share = power_share(power)
+    held = share is not None and share >= AT_LIMIT
+    if not held:
+        yield tell(power, says, *fields, severity="info", action="none")
+        return
+    found = tell(power, f"{says}, drawing {power.draw_w:g} W", *fields, "draw_w")
+    yield with_loss(found, clock, load)

@@ -1,0 +1,54 @@
+"""Rules on power, branch by branch."""
+
+from typing import Any
+
+from rules.hand import one, says, weight
+from steadygpu.evidence.device import DeviceRef
+from steadygpu.evidence.gpu import GpuClockReasons, GpuLoad, GpuPower
+from steadygpu.evidence.source import Source
+from steadygpu.rules import clock as clocks
+from steadygpu.rules import power
+from steadygpu.verdict.rule import Finding, Fine, NotHere, Unclear
+
+CARD = DeviceRef(kind="card", bdf="0000:41:00.0", index=0)
+
+
+def make(cls: type[Any], device: DeviceRef = CARD, **fields: Any) -> Any:
+    proof = (Source(name=f"{cls.__name__}.txt", quote=f"{cls.__name__} line"),)
+    return cls(device=device, sources=proof, **fields)
+
+
+def reasons(**fields: Any) -> Any:
+    return make(GpuClockReasons, **{**dict.fromkeys(clocks.EVERY_REASON, False), **fields})
+
+
+def test_sw_power_cap_is_information_at_the_limit_only() -> None:
+    rule, capped = power.sw_power_cap, reasons(sw_power_cap=True)
+    assert rule.severity == "info"
+    assert "446 W of 450 W" in says(
+        one(rule, capped, make(GpuPower, draw_w=446, limit_w=450), None, None)
+    )
+    assert isinstance(one(rule, capped, make(GpuPower, draw_w=100, limit_w=450), None, None), Fine)
+    assert isinstance(one(rule, capped, make(GpuPower, limit_w=450), None, None), Unclear)
+    assert isinstance(one(rule, reasons(), None, None, None), Fine)
+
+
+def test_sw_cap_below_limit_needs_load() -> None:
+    rule, capped = power.sw_cap_below_limit, reasons(sw_power_cap=True)
+    low, busy = make(GpuPower, draw_w=180, limit_w=450), make(GpuLoad, busy_ratio=0.97)
+    assert "180 W of 450 W" in says(one(rule, capped, low, busy, None))
+    assert isinstance(one(rule, capped, low, make(GpuLoad, busy_ratio=0.0), None), NotHere)
+    assert isinstance(one(rule, capped, low, None, None), Unclear)
+    assert isinstance(one(rule, capped, make(GpuPower, draw_w=440, limit_w=450), busy, None), Fine)
+
+
+def test_operating_limit_low_is_a_warning_only_while_it_holds_the_card() -> None:
+    rule = power.operating_limit_low
+    idle = one(rule, make(GpuPower, draw_w=27, limit_w=200, default_limit_w=350), None, None)
+    held = one(rule, make(GpuPower, draw_w=199, limit_w=200, default_limit_w=350), None, None)
+    assert isinstance(idle, Finding)
+    assert idle.severity == "info"
+    assert isinstance(held, Finding)
+    assert weight(rule, held) == ("warning", "fix-config")
+    assert isinstance(one(rule, make(GpuPower, limit_w=350, default_limit_w=350), None, None), Fine)
+    assert isinstance(one(rule, make(GpuPower, limit_w=200), None, None), Unclear)
