@@ -14,6 +14,7 @@ from steadygpu.evidence.kernel_log import (
     KernelEvent,
     KernelLogSpan,
     LinkDownEvent,
+    MemoryErrorEvent,
     NvrmEvent,
     XidEvent,
 )
@@ -396,14 +397,19 @@ def test_firmware_first_form_of_a_pcie_error():
 @pytest.mark.parametrize("severity", ["corrected", "fatal", "info", "tomorrow"])
 def test_firmware_first_form_of_another_error(severity):
     text = CPER.replace("SEVERITY", severity).replace("SECTION", "memory error")
-    assert one(text, KernelEvent).what == "mce"
+    event = one(text, MemoryErrorEvent) if severity != "tomorrow" else one(text, KernelEvent)
+    if isinstance(event, KernelEvent):
+        assert event.what == "mce"
+    else:
+        kind = "uncorrected" if severity == "fatal" else "corrected"
+        assert (event.kind, event.by, event.device.kind) == (kind, "firmware", "host")
     assert not of(read(CPER.splitlines()[0]), KernelEvent)
 
 
 @pytest.mark.parametrize(
     "line",
     [
-        "acpi PNP0A08:00: _OSC: platform does not support [SHPCHotplug AER LTR DPC]",
+        "acpi PNP0A08:00: _OSC: platform does not support [SHPCHotplug LTR DPC]",
         "pcieport 0000:00:1c.0: AER: enabled with IRQ 122",
         "nvidia 0000:02:00.0: device has no AER-aware driver",
         "pcieport 0000:00:1c.0: AER: device recovery successful",
@@ -442,8 +448,15 @@ def test_lines_that_tell_no_event(line):
         ("BUG: unable to handle page fault for address: 0", "oops", None),
         ("general protection fault: 0000 [#1] SMP", "oops", None),
         ("mce: [Hardware Error]: Machine check events logged", "mce", None),
-        ("EDAC MC1: 1 CE memory read error on CPU_SrcID#1", "edac_corrected", None),
-        ("EDAC MC1: 2 UE memory scrubbing error on DIMM", "edac_uncorrected", None),
+        ("acpi PNP0A08:00: _OSC: platform does not support [AER LTR]", "aer_firmware", None),
+        (
+            "acpi PNP0A03:01: _OSC: platform retains control of PCIe features (AE_NOT_FOUND)",
+            "aer_firmware",
+            None,
+        ),
+        ("NMI watchdog: Watchdog detected hard LOCKUP on cpu 3", "hard_lockup", None),
+        ("rcu: INFO: rcu_sched self-detected stall on CPU", "rcu_stall", None),
+        ("INFO: rcu_preempt detected stalls on CPUs/tasks:", "rcu_stall", None),
         (
             "CPU5: Package temperature above threshold, cpu clock throttled (total events = 3)",
             "thermal",

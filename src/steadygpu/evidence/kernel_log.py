@@ -82,7 +82,8 @@ class NvrmEvent:
 
     off_bus (fallen off the bus, without a number), init_failed (RmInitAdapter), probe_failed,
     gsp_timeout, loading (module loads: `version`), unloading, library_mismatch (API mismatch:
-    `version` is the module, `library_version` the client), no_device, assertion, reset.
+    `version` is the module, `library_version` the client), no_device, assertion, reset, gsp_failed (the firmware did not start or
+    crashed), nvlink (a message on NVLinks).
     """
 
     nature: ClassVar[Nature] = "event"
@@ -161,8 +162,12 @@ class DriverBindEvent:
 class KernelEvent:
     """Another event of the kernel. `what` is one of the words below.
 
-    oom_kill, hung_task, soft_lockup, panic, oops, mce, edac_corrected, edac_uncorrected,
-    nouveau_blacklisted (on the command line), thermal.
+    oom_kill, hung_task, soft_lockup, hard_lockup, rcu_stall, panic, oops, mce, nouveau_blacklisted (on
+    the command line), thermal, aer_firmware (the firmware keeps PCIe error reports), gpu_hang and
+    gpu_reset (of a card of i915 or xe).
+    `scope` is whose memory an oom_kill ran short of: host, memcg (a container's limit) or numa (the nodes
+    it may use); the swap fields are bytes that its report printed. `inside` is the module that the stack
+    of a stall names first, "kernel" where a stack names none that we know, None where none was printed.
     """
 
     nature: ClassVar[Nature] = "event"
@@ -173,6 +178,96 @@ class KernelEvent:
     what: str
     says: str = ""
     process: str | None = None
+    scope: str | None = None
+    swap_free_bytes: int | None = None
+    swap_total_bytes: int | None = None
+    inside: str | None = None
+    count: int = 1
+    last_at: Moment = UNKNOWN
+    absent: tuple[Absent, ...] = ()
+    sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SxidEvent:
+    """A fault number of an NVSwitch. `fatal` is the driver's own word, None where its line is not there.
+
+    `link` is the port of the switch. `says` is the rest of the line.
+    """
+
+    nature: ClassVar[Nature] = "event"
+    key: ClassVar[tuple[str, ...]] = ("code", "says")
+
+    device: DeviceRef
+    at: Moment = UNKNOWN
+    code: int
+    fatal: bool | None = None
+    link: int | None = None
+    says: str = ""
+    count: int = 1
+    last_at: Moment = UNKNOWN
+    absent: tuple[Absent, ...] = ()
+    sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryErrorEvent:
+    """Errors of the host's memory; `device` is the DIMM where the line names one, else the host.
+
+    `kind` is corrected or uncorrected. `by` tells who reported: edac, firmware (APEI) or kernel (pages
+    taken out of use). Two of them may report the same error. `errors` is how many this report counts.
+    """
+
+    nature: ClassVar[Nature] = "event"
+    key: ClassVar[tuple[str, ...]] = ("kind", "by", "errors", "says")
+
+    device: DeviceRef
+    at: Moment = UNKNOWN
+    kind: str
+    by: str
+    errors: int = 1
+    says: str = ""
+    count: int = 1
+    last_at: Moment = UNKNOWN
+    absent: tuple[Absent, ...] = ()
+    sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NicEvent:
+    """What the driver of a network port said. `what` is one of the words below.
+
+    link_down, link_up, health (firmware or health report of the adapter), hot, command_timeout,
+    queue_timeout (a transmit queue stood still).
+    """
+
+    nature: ClassVar[Nature] = "event"
+    key: ClassVar[tuple[str, ...]] = ("what", "says")
+
+    device: DeviceRef
+    at: Moment = UNKNOWN
+    what: str
+    says: str = ""
+    count: int = 1
+    last_at: Moment = UNKNOWN
+    absent: tuple[Absent, ...] = ()
+    sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiskEvent:
+    """What the kernel said of a disk. `what` is one of the words below.
+
+    timeout, reset (the controller went down and is reset), gone (given up), io_error, medium_error.
+    """
+
+    nature: ClassVar[Nature] = "event"
+    key: ClassVar[tuple[str, ...]] = ("what", "says")
+
+    device: DeviceRef
+    at: Moment = UNKNOWN
+    what: str
+    says: str = ""
     count: int = 1
     last_at: Moment = UNKNOWN
     absent: tuple[Absent, ...] = ()

@@ -35,6 +35,7 @@ _BARE = re.compile(
     r"NVRM: |(?:pcieport|pciehp|nvidia|nouveau|amdgpu|vfio-pci) [0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]: "
     r"|\{\d{1,10}\}\[Hardware Error\]|mce: \[Hardware Error\]|Kernel panic - not syncing|(?:watchdog: )?BUG: "
     r"|INFO: task .{1,100}blocked for more|(?:Memory cgroup o|O)ut of memory: Kill|Killed process \d|oom-kill:"
+    r"|(?:NVRM: )?nvidia-nvswitch\d{1,3}: SXid |EDAC MC\d|Memory failure: 0x"
     r"|Call Trace:|Linux version \d|\"echo 0 > /proc/sys/kernel/hung_task"
 )
 _GOES_ON = re.compile(

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, field
 
 from steadygpu.evidence.device import DeviceKind, DeviceRef, normal_bdf
-from steadygpu.evidence.kernel_log import AerEvent, KernelEvent
+from steadygpu.evidence.kernel_log import AerEvent, KernelEvent, MemoryErrorEvent
 from steadygpu.evidence.source import Source
 from steadygpu.readers.kernel_log_fold import Fold, Host, Line
 
@@ -37,6 +37,10 @@ _CPER_SEVERITY = re.compile(r"event severity: (\w{1,20})")
 _CPER_DEVICE = re.compile(rf"device_id: (?P<bdf>{_BDF})")
 _CPER_BITS = re.compile(r"aer_(?P<un>un)?cor_status: 0x(?P<bits>[0-9a-fA-F]{1,8})")
 _CPER_LAYER = re.compile(r"aer_layer=(?P<type>[\w ]{1,40})")
+_CPER_DIMM = re.compile(r"DIMM location: (?!not present)(?P<dimm>\S.{0,120})")
+_CPER_MEMORY = re.compile(
+    r"(?:error_type: \d{1,3}, (?P<type>.{1,60})|error_status: (?P<status>.{1,100}))"
+)
 _CORRECTED = {
     0: "Receiver Error", 6: "Bad TLP", 7: "Bad DLLP", 8: "RELAY_NUM Rollover", 12: "Replay Timer Timeout",
     13: "Advisory Non-Fatal", 14: "Corrected Internal Error", 15: "Header Log Overflow",
@@ -84,6 +88,8 @@ class _Report:
     surprise: bool = False
     cper: str | None = None
     section: str | None = None
+    dimm: str | None = None
+    says: str | None = None
     sources: list[Source] = field(default_factory=list)
     last: int = 0
 
@@ -219,6 +225,25 @@ class AerReports:
         elif (found := _CPER_LAYER.match(rest)) is not None:
             report.layer = _LAYERS.get(found["type"].strip().lower())
             report.cite(line, "layer")
+        elif (found := _CPER_DIMM.match(rest)) is not None:
+            report.dimm = found["dimm"].strip()
+            report.cite(line, "device")
+        elif (found := _CPER_MEMORY.match(rest)) is not None:
+            report.says = found["type"] or report.says or found["status"]
+
+    def _memory(self, report: _Report) -> MemoryErrorEvent:
+        """Return the event of a report on the host's memory."""
+        line = report.line
+        device = (
+            line.on_host()
+            if report.dimm is None
+            else DeviceRef(kind="dimm", host=line.host.name, label=report.dimm, text=line.name)
+        )
+        return MemoryErrorEvent(
+            device=device, at=line.at, kind="corrected" if report.severity == "corrected" else "uncorrected",
+            by="firmware", says=f"{report.severity} memory error" + (f": {report.says}" if report.says else ""),
+            sources=tuple(report.sources),
+        )  # fmt: skip
 
     def _emit(self, report: _Report) -> None:
         line = report.line
@@ -227,7 +252,9 @@ class AerReports:
             and not (report.section or "").startswith("PCIe")
             and report.bdf is None
         ):
-            if report.section is not None or report.severity is not None:
+            if report.severity is not None and (report.section or "").startswith("memory error"):
+                self._keep(self._memory(report), report)
+            elif report.section is not None or report.severity is not None:
                 says = f"{report.severity or 'unknown'} {report.section or 'hardware error'}"
                 self._keep(KernelEvent(device=line.on_host(), at=line.at, what="mce", says=says, sources=tuple(report.sources)), report)  # fmt: skip
             return
@@ -257,7 +284,7 @@ class AerReports:
             report,
         )
 
-    def _keep(self, fact: AerEvent | KernelEvent, report: _Report) -> None:
+    def _keep(self, fact: AerEvent | KernelEvent | MemoryErrorEvent, report: _Report) -> None:
         self.fold.add(fact, report.line.host, report.last)
 
 

@@ -1,21 +1,26 @@
 """The messages of a kernel log that tell of cards, links and the host: one function for each family.
 
-Covers: nouveau, vfio-pci, pciehp of Linux 3.10 to 6.18, and the kernel's own reports on memory, hung tasks
-and panics. An OOM kill takes up to three lines.
+Covers: nouveau, vfio-pci, pciehp of Linux 3.10 to 6.18, and the kernel's own reports on kills for want of
+memory and panics. An OOM kill takes up to three lines and two more of its memory report that tell swap.
 """
 
 import re
 from calendar import timegm
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from steadygpu.evidence.device import DeviceRef, normal_bdf
 from steadygpu.evidence.kernel_log import (
     ClockAnchor,
+    DiskEvent,
     DriverBindEvent,
     KernelEvent,
     LinkDownEvent,
+    MemoryErrorEvent,
+    NicEvent,
     NvrmEvent,
+    SxidEvent,
 )
 from steadygpu.evidence.moment import Moment
 from steadygpu.readers.kernel_log_aer import AerReports
@@ -39,14 +44,12 @@ _OOM = re.compile(
     r"[Oo]ut of memory(?: \([^)]{1,40}\))?: Kill(?:ed)? process (?P<pid>\d{1,10}) \((?P<name>[^)]{1,100})\)"
 )
 _OOM_TASK = re.compile(r"oom-kill:.{0,2000}?task=(?P<name>[^,]{1,100}),pid=\d{1,10}")
-_HUNG = re.compile(r"INFO: task (?P<name>.{1,100}?):\d{1,10} blocked for more than \d{1,8} seconds")
-_LOCKUP = re.compile(
-    r"soft lockup - CPU#\d{1,6} stuck for \d{1,8}s?!? ?(?:\[(?P<name>.{1,100}?):\d{1,10}\])?"
-)
-_OOPS = re.compile(
-    r"(?:BUG: (?:unable to handle|kernel NULL pointer)|general protection fault|Internal error: Oops)"
-)
-_EDAC = re.compile(r"EDAC .{1,60}?: \d{1,10} (?P<kind>CE|UE)\b")
+_SWAP = re.compile(r"(?P<which>Free|Total) swap {0,3}= {0,3}(?P<kb>\d{1,15}) ?kB")
+_SCOPES = {
+    "CONSTRAINT_MEMCG": "memcg", "CONSTRAINT_NONE": "host", "CONSTRAINT_CPUSET": "numa",
+    "CONSTRAINT_MEMORY_POLICY": "numa",
+}  # fmt: skip
+_CONSTRAINT = re.compile(r"constraint=(CONSTRAINT_\w{1,20})")
 _MCE = re.compile(
     r"mce: \[Hardware Error\]: (?P<says>Machine check events logged|CPU \d{1,6}: Machine Check.{0,120})"
 )
@@ -59,6 +62,24 @@ _STEP_S = 0.5  # an anchor that differs less from the last one tells nothing new
 Family = tuple[str, "Callable[[Families, Line], bool]"]
 
 
+Fact = (
+    NvrmEvent | KernelEvent | LinkDownEvent | DriverBindEvent | SxidEvent | MemoryErrorEvent
+    | NicEvent | DiskEvent
+)  # fmt: skip
+
+
+class Report(Protocol):
+    """A report of several lines that is open on a host. `left` counts the lines that may still belong to it."""
+
+    left: int
+
+    def take(self, line: Line) -> bool:
+        """Return whether the line is part of the report; sets `left` to 0 where nothing may follow."""
+
+    def close(self, families: "Families") -> None:
+        """Keep what the report told."""
+
+
 @dataclass(slots=True)
 class Families:
     """Turns messages into events. `follow` says how many next lines may belong to an open report."""
@@ -69,11 +90,14 @@ class Families:
     table: "tuple[Family, ...]"
     follow: int = 0
     _oom: dict[str | None, list[Line]] = field(default_factory=dict)
+    _open: dict[str | None, Report] = field(default_factory=dict)
 
     def take(self, line: Line) -> None:
         """Read one message of the kernel."""
         text = line.text
         self.follow = 0
+        if self._open and self._goes_on(line):
+            return
         if text.startswith("NVRM"):
             self.nvrm.take(line)
             self.follow = self.nvrm.follow
@@ -90,12 +114,36 @@ class Families:
     def finish(self) -> None:
         """Close whatever is open."""
         self.aer.finish()
+        for report in self._open.values():
+            report.close(self)
+        self._open.clear()
         for host in list(self._oom):
             self._close_oom(host)
 
-    def keep(
-        self, fact: NvrmEvent | KernelEvent | LinkDownEvent | DriverBindEvent, line: Line
-    ) -> None:
+    def begin(self, report: Report, line: Line) -> bool:
+        """Open a report on the host of its first line; one that is open there is closed."""
+        before = self._open.pop(line.host.name, None)
+        if before is not None:
+            before.close(self)
+        self._open[line.host.name] = report
+        self.follow = report.left
+        return True
+
+    def _goes_on(self, line: Line) -> bool:
+        """Return whether the line is part of the report that is open on its host."""
+        report = self._open.get(line.host.name)
+        if report is None:
+            return False
+        report.left -= 1
+        mine = report.take(line)
+        if report.left <= 0:
+            del self._open[line.host.name]
+            report.close(self)
+        else:
+            self.follow = report.left
+        return mine
+
+    def keep(self, fact: Fact, line: Line) -> None:
         """Keep an event whose last line is `line`."""
         self.fold.add(fact, line.host, line.number)
 
@@ -129,6 +177,8 @@ class Families:
         elif _OOM.search(text) is not None:
             self._oom.setdefault(key, []).append(line)
             self._close_oom(key)
+        elif key in self._oom and _SWAP.search(text) is not None:
+            self._oom[key].append(line)
         else:
             return False
         return True
@@ -145,14 +195,39 @@ class Families:
             ),
             None,
         )
-        last = lines[-1]
+        swap: dict[str, int] = {}
+        plain: list[Line] = []
+        sources = []
+        for part in lines:
+            found = _SWAP.search(part.text)
+            if found is None:
+                plain.append(part)
+                sources.append(part.cite())
+            else:
+                name = f"swap_{found['which'].lower()}_bytes"
+                swap[name] = int(found["kb"]) * 1024
+                sources.append(part.cite(name))
+        last = plain[-1]
         self.keep(
             KernelEvent(
                 device=last.on_host(), at=last.at, what="oom_kill", says=last.text[:300],
-                process=killed["name"] if killed else None, sources=tuple(part.cite() for part in lines),
+                process=killed["name"] if killed else None, scope=_scope(plain),
+                swap_free_bytes=swap.get("swap_free_bytes"), swap_total_bytes=swap.get("swap_total_bytes"),
+                sources=tuple(sources),
             ),
             last,
         )  # fmt: skip
+
+
+def _scope(lines: "list[Line]") -> str | None:
+    """Return whose memory ran short, None where no line tells."""
+    for part in lines:
+        found = _CONSTRAINT.search(part.text)
+        if found is not None and found[1] in _SCOPES:
+            return _SCOPES[found[1]]
+    if "emory cgroup out of memory" in lines[-1].text:
+        return "memcg"
+    return "host" if _OOM.search(lines[-1].text) is not None else None
 
 
 def _anchor(fold: Fold, line: Line) -> None:
@@ -261,24 +336,10 @@ def _one(expression: "re.Pattern[str]", what: str) -> "Callable[[Families, Line]
     return read
 
 
-def _edac(families: Families, line: Line) -> bool:
-    found = _EDAC.search(line.text)
-    if found is None:
-        return False
-    what = "edac_corrected" if found["kind"] == "CE" else "edac_uncorrected"
-    return families.event(line, what, line.text[:300])
-
-
 def _panic(families: Families, line: Line) -> bool:
     if not line.text.startswith("Kernel panic - not syncing"):
         return False
     return families.event(line, "panic", line.text[:300])
-
-
-def _oops(families: Families, line: Line) -> bool:
-    if _OOPS.match(line.text) is None:
-        return False
-    return families.event(line, "oops", line.text[:300])
 
 
 FAMILIES: "tuple[Family, ...]" = (
@@ -291,13 +352,8 @@ FAMILIES: "tuple[Family, ...]" = (
     ("Unloading", _unload),
     ("ut of memory", Families.oom),
     ("oom-kill", Families.oom),
-    ("blocked for more than", _one(_HUNG, "hung_task")),
-    ("soft lockup", _one(_LOCKUP, "soft_lockup")),
+    (" swap", Families.oom),
     ("Kernel panic", _panic),
-    ("EDAC", _edac),
     ("mce: [Hardware Error]", _one(_MCE, "mce")),
     ("temperature", _one(_HOT, "thermal")),
-    ("BUG: ", _oops),
-    ("general protection", _oops),
-    ("Internal error", _oops),
 )

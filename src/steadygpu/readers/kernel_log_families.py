@@ -4,14 +4,20 @@ To add a family: a module with FAMILIES (word and reader) and WORDS (what a line
 to be decoded at all), and its place in the two tables.
 """
 
+from steadygpu.readers import kernel_log_device as device
 from steadygpu.readers import kernel_log_events as events
+from steadygpu.readers import kernel_log_memory as memory
+from steadygpu.readers import kernel_log_stall as stall
+from steadygpu.readers import kernel_log_sxid as sxid
 
-FAMILIES: tuple[events.Family, ...] = (*events.FAMILIES,)
+FAMILIES: tuple[events.Family, ...] = (
+    *events.FAMILIES, *sxid.FAMILIES, *stall.FAMILIES, *memory.FAMILIES, *device.FAMILIES,
+)  # fmt: skip
 
 WORDS: tuple[bytes, ...] = (
     b"NVRM", b"AER:", b"PCIe Bus Error", b"Hardware Error", b": Slot(", b"nouveau", b"vfio-pci", b"enabling device",
     b"vgaarb", b"Unloading", b"Linux version", b"ommand line:", b"setting system clock", b"audit(",
-    b"ut of memory", b"oom-kill", b"blocked for more than", b"soft lockup", b"Kernel panic", b"EDAC",
-    b"above threshold", b"BUG: ", b"general protection", b"Internal error", b"-- Boot ", b"-- Reboot",
-    b"NVSMI LOG", b"NVIDIA-SMI ",
+    b"ut of memory", b"oom-kill", b"Free swap", b"Total swap", b"Kernel panic", b"above threshold",
+    b"-- Boot ", b"-- Reboot", b"NVSMI LOG", b"NVIDIA-SMI ",
+    *sxid.WORDS, *stall.WORDS, *memory.WORDS, *device.WORDS,
 )  # fmt: skip

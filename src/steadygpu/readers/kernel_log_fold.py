@@ -167,7 +167,7 @@ class Fold:
         """Keep `fact`, or count it on an identical one that was kept before."""
         device = fact.device
         alike = (
-            type(fact), device.kind, device.host, device.bdf,
+            type(fact), device.kind, device.host, device.bdf, device.label,
             *(getattr(fact, name, None) for name in fact.key if name not in _WORDING),
         )  # fmt: skip
         same = (*alike, *(getattr(fact, name, None) for name in _WORDING))

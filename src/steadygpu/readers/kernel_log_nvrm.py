@@ -55,6 +55,14 @@ _GSP = re.compile(
     r"time ?out.{0,200}\bGSP\b|\bGSP\b.{0,200}time ?out|_kgsp\w{1,60}.{0,200}time ?out",
     re.IGNORECASE,
 )
+_GSP_FAILED = re.compile(
+    r"(?:_kgspBootGspRm|kgspInitRm\w{0,20}|kgspBootstrap\w{0,20}|kgspWaitForRmInitDone\w{0,20})\b.{0,200}(?:fail|unexpected|cannot|error)"
+    r"|GSP-CrashCat Report|GSP-RM (?:init|boot)\w{0,10} failed|[Cc]annot initialize GSP firmware",
+    re.IGNORECASE,
+)
+_NVLINK = re.compile(
+    r"k?nvlink\w{0,60}:|NVLink\b.{0,120}(?:fail|error|fault|timed? ?out)", re.IGNORECASE
+)
 _ASSERT = re.compile(
     r"nvAssert|Assertion failed|nvCheck\w{0,40}Failed|\bAssert(?:ion)?\b.{0,80}\bfailed",
     re.IGNORECASE,
@@ -233,7 +241,13 @@ def _nvrm_what(text: str) -> str | None:
         return "probe_skipped"
     if text.startswith("No NVIDIA") or "None of the NVIDIA" in text:
         return "no_device"
-    for expression, what in ((_GSP, "gsp_timeout"), (_ASSERT, "assertion"), (_RESET, "reset")):
+    for expression, what in (
+        (_GSP, "gsp_timeout"),
+        (_GSP_FAILED, "gsp_failed"),
+        (_ASSERT, "assertion"),
+        (_RESET, "reset"),
+        (_NVLINK, "nvlink"),
+    ):
         if expression.search(text) is not None:
             return what
     return None

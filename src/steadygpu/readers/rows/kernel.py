@@ -29,6 +29,8 @@ ROWS: tuple[Kind, ...] = (
             r"INFO: task .{1,100}:\d+ blocked for more than",
             r"(?:Memory cgroup o|O)ut of memory: Kill",
             r"BUG: unable to handle",
+            r"(?:kernel: )?nvidia-nvswitch\d+: SXid \(",
+            r"EDAC MC\d+: (?:\d+ )?[CU]E ",
             r"Kernel panic - not syncing",
             r"\{\d+\}\[Hardware Error\]",
             r"(?:Panic|Oops)#\d+ Part\d+",
@@ -37,7 +39,7 @@ ROWS: tuple[Kind, ...] = (
         ),
         gives=(
             "KernelLogSpan", "ClockAnchor", "XidEvent", "NvrmEvent", "AerEvent", "LinkDownEvent",
-            "DriverBindEvent", "KernelEvent",
+            "DriverBindEvent", "KernelEvent", "SxidEvent", "MemoryErrorEvent", "NicEvent", "DiskEvent",
         ),
         files=("dmesg*", "kern.log*", "syslog*", "*journalctl*"),
         logs=True,
