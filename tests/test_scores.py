@@ -25,8 +25,8 @@ KINDS = {
     "nvidia-smi-q", "nvidia-smi-table", "nvidia-smi-xml", "nvidia-smi-error", "nvidia-smi-remapped-rows-csv",
     "pdsh-nvidia-smi", "kernel-log", "lspci-vvv", "numactl-H", "iostat-json",
 }  # fmt: skip
-# Families of the kernel log that are not read yet: amdgpu, SXid (docs/status.md).
-LATER = ("kernel-log--amdgpu", "kernel-log--sxid")
+# Families of the kernel log that are not read yet: amdgpu (docs/status.md).
+LATER = ("kernel-log--amdgpu",)
 REAL = {
     "nvidia-smi-q", "nvidia-smi-table", "nvidia-smi-xml", "nvidia-smi-L", "nvidia-smi-dmon", "nvidia-smi-pmon",
     "nvidia-smi-topo", "nvidia-smi-query-csv", "kernel-log", "lspci", "iostat", "iostat-json", "lsmod",

@@ -62,6 +62,7 @@ SUBJECTS: dict[str, Subject] = {
     ),
     "cpu": Subject(1, ("CpuLoad",)),
     "ecc": Subject(7, ("EccCounters", "GpuMode")),
+    "host_fault": Subject(6, ("DiskEvent", "KernelEvent", "MemoryErrorEvent", "NicEvent")),
     "lost": Subject(5, ("GpuErrorCells", "GpuRecovery", "NvrmEvent", "PciDevice", "ToolMessage")),
     "memory_repair": Subject(4, ("RetiredPages", "RowRemap")),
     "numa": Subject(
@@ -89,6 +90,7 @@ SUBJECTS: dict[str, Subject] = {
             "DiskLoad",
         ),
     ),
+    "sxid": Subject(2, ("SxidEvent",)),
     "throttle": Subject(5, ("GpuClockReasons", "GpuTemperature")),
     "xid": Subject(
         8,
