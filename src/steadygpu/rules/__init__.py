@@ -23,6 +23,7 @@ SUBJECTS: dict[str, Subject] = {
         3,
         (
             "AerEvent",
+            "KernelEvent",
             "LinkDownEvent",
             "NvrmEvent",
             "PciDevice",

@@ -6,7 +6,13 @@ from typing import Literal
 
 from steadygpu.evidence.derive import span
 from steadygpu.evidence.device import DeviceRef, host_ref
-from steadygpu.evidence.kernel_log import AerEvent, LinkDownEvent, NvrmEvent, XidEvent
+from steadygpu.evidence.kernel_log import (
+    AerEvent,
+    KernelEvent,
+    LinkDownEvent,
+    NvrmEvent,
+    XidEvent,
+)
 from steadygpu.evidence.link import PciDevice, PciErrorStatus
 from steadygpu.evidence.moment import UNKNOWN, seconds_between
 from steadygpu.evidence.source import Source
@@ -151,11 +157,22 @@ def _finding(events: Sequence[AerEvent], place: Place, words: str) -> Finding:
     )
 
 
-def _none(seen: bool, whole: bool, what: str) -> Iterator[Seen]:
-    """Yield what it means that nothing was reported, once for the host."""
+def _none(seen: bool, whole: bool, what: str, kernel: Sequence[KernelEvent]) -> Iterator[Seen]:
+    """Yield what it means that nothing was reported, once for the host.
+
+    Where the firmware keeps the reports to itself, the kernel prints none, so their absence proves nothing.
+    """
     if seen:
         return
-    if whole:
+    kept = next((e for e in kernel if e.what == "aer_firmware"), None)
+    if kept is not None:
+        where = f"line {kept.sources[0].first}" if kept.sources else "the log"
+        yield Unclear(
+            subject=host_ref(),
+            why=f"the firmware keeps PCIe error reports ({where}: {kept.says[:80]}): the kernel may not see a {what}",
+            ask="sudo lspci -vvv, and the event log of the BMC (sudo ipmitool sel list)",
+        )
+    elif whole:
         yield Fine(subject=host_ref(), because=f"no {what} in the whole log")
     else:
         yield Unclear(
@@ -184,7 +201,7 @@ def _unplaced(device: DeviceRef) -> Unclear:
 )
 def aer_corrected_on_gpu_path(
     events: All[AerEvent], status: All[PciErrorStatus], pci: All[PciDevice],
-    xids: All[XidEvent], driver: All[NvrmEvent], whole: Whole,
+    xids: All[XidEvent], driver: All[NvrmEvent], whole: Whole, kernel: All[KernelEvent] = (),
 ) -> Iterator[Seen]:  # fmt: skip
     """Bits that a register merely kept since boot are history; a report in the log is an event."""
     groups = _by_device([e for e in events if e.severity == "corrected"])
@@ -206,7 +223,7 @@ def aer_corrected_on_gpu_path(
             continue
         judged.add(kept.device)
         yield _kept_corrected(kept, place)
-    yield from _none(bool(judged), whole, "corrected PCIe error")
+    yield from _none(bool(judged), whole, "corrected PCIe error", kernel)
 
 
 def _kept_corrected(kept: PciErrorStatus, place: Place) -> Seen:
@@ -244,6 +261,7 @@ def aer_corrected_elsewhere(
     xids: All[XidEvent],
     driver: All[NvrmEvent],
     whole: Whole,
+    kernel: All[KernelEvent] = (),
 ) -> Iterator[Seen]:
     """The counterpart of the rule on the path; a port of unknown place is that rule's question."""
     groups = _by_device([e for e in events if e.severity == "corrected"])
@@ -258,7 +276,7 @@ def aer_corrected_elsewhere(
             yield _unplaced(device)
         else:
             yield Fine(subject=device, because="on the path to a card")
-    yield from _none(judged, whole, "corrected PCIe error")
+    yield from _none(judged, whole, "corrected PCIe error", kernel)
 
 
 @rule(
@@ -275,6 +293,7 @@ def aer_corrected_elsewhere(
 def aer_uncorrected(
     events: All[AerEvent], downs: All[LinkDownEvent], status: All[PciErrorStatus],
     pci: All[PciDevice], xids: All[XidEvent], driver: All[NvrmEvent], whole: Whole,
+    kernel: All[KernelEvent] = (),
 ) -> Iterator[Seen]:  # fmt: skip
     """A link that went away by surprise counts by itself; anything else needs a card behind it."""
     groups = _by_device(
@@ -317,7 +336,7 @@ def aer_uncorrected(
             continue
         judged.add(kept.device)
         yield _kept_uncorrected(kept, place)
-    yield from _none(bool(judged), whole, "uncorrected PCIe error")
+    yield from _none(bool(judged), whole, "uncorrected PCIe error", kernel)
 
 
 def _only_probing(events: Sequence[AerEvent]) -> bool:
