@@ -144,6 +144,6 @@ FAMILIES: tuple[Family, ...] = (
     ("_OSC: platform", _ownership),
 )
 WORDS: tuple[bytes, ...] = (
-    b"Link is ", b"Link down", b"Link up", b"mlx5_core", b"NETDEV WATCHDOG", b"nvme nvme", b" error, dev ",
+    b"Link ", b"mlx5_core", b"NETDEV WATCHDOG", b"nvme nvme", b" error, dev ",
     b"i915 0", b"xe 0", b"_OSC: platform",
 )  # fmt: skip

@@ -17,7 +17,7 @@ FAMILIES: tuple[events.Family, ...] = (
 WORDS: tuple[bytes, ...] = (
     b"NVRM", b"AER:", b"PCIe Bus Error", b"Hardware Error", b": Slot(", b"nouveau", b"vfio-pci", b"enabling device",
     b"vgaarb", b"Unloading", b"Linux version", b"ommand line:", b"setting system clock", b"audit(",
-    b"ut of memory", b"oom-kill", b"Free swap", b"Total swap", b"Kernel panic", b"above threshold",
+    b"ut of memory", b"oom-kill", b" swap ", b"Kernel panic", b"above threshold",
     b"-- Boot ", b"-- Reboot", b"NVSMI LOG", b"NVIDIA-SMI ",
     *sxid.WORDS, *stall.WORDS, *memory.WORDS, *device.WORDS,
 )  # fmt: skip

@@ -129,7 +129,8 @@ def _killed(hits: Sequence[KernelEvent], scope: str) -> Finding:
     says = f"{count} {'kill' if count == 1 else 'kills'} for want of memory of {whose[scope]}{who}"
     swap = max((e.swap_free_bytes for e in hits if e.swap_free_bytes is not None), default=None)
     if swap is not None:
-        says += f"; {swap / GIB:.1f} GiB of swap were free"
+        free = f"{swap / GIB:.1f} GiB" if swap >= GIB else f"{swap >> 20} MiB"
+        says += f"; {free} of swap were free"
         says += ": what filled the memory cannot be swapped" if swap >= SWAP_LEFT else ""
     first, last = span(hits)
     weights: dict[str, Severity | None] = {"host": None, "numa": "warning", "memcg": "info"}
