@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from steadygpu.evidence.amd import AmdgpuEvent
 from steadygpu.evidence.device import DeviceRef, normal_bdf
 from steadygpu.evidence.kernel_log import (
     ClockAnchor,
@@ -64,7 +65,7 @@ Family = tuple[str, "Callable[[Families, Line], bool]"]
 
 Fact = (
     NvrmEvent | KernelEvent | LinkDownEvent | DriverBindEvent | SxidEvent | MemoryErrorEvent
-    | NicEvent | DiskEvent
+    | NicEvent | DiskEvent | AmdgpuEvent
 )  # fmt: skip
 
 

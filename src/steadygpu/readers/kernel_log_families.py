@@ -4,6 +4,7 @@ To add a family: a module with FAMILIES (word and reader) and WORDS (what a line
 to be decoded at all), and its place in the two tables.
 """
 
+from steadygpu.readers import kernel_log_amdgpu as amdgpu
 from steadygpu.readers import kernel_log_device as device
 from steadygpu.readers import kernel_log_events as events
 from steadygpu.readers import kernel_log_memory as memory
@@ -11,7 +12,7 @@ from steadygpu.readers import kernel_log_stall as stall
 from steadygpu.readers import kernel_log_sxid as sxid
 
 FAMILIES: tuple[events.Family, ...] = (
-    *events.FAMILIES, *sxid.FAMILIES, *stall.FAMILIES, *memory.FAMILIES, *device.FAMILIES,
+    *events.FAMILIES, *sxid.FAMILIES, *stall.FAMILIES, *memory.FAMILIES, *device.FAMILIES, *amdgpu.FAMILIES,
 )  # fmt: skip
 
 WORDS: tuple[bytes, ...] = (
@@ -19,5 +20,5 @@ WORDS: tuple[bytes, ...] = (
     b"vgaarb", b"Unloading", b"Linux version", b"ommand line:", b"setting system clock", b"audit(",
     b"ut of memory", b"oom-kill", b" swap ", b"Kernel panic", b"above threshold",
     b"-- Boot ", b"-- Reboot", b"NVSMI LOG", b"NVIDIA-SMI ",
-    *sxid.WORDS, *stall.WORDS, *memory.WORDS, *device.WORDS,
+    *sxid.WORDS, *stall.WORDS, *memory.WORDS, *device.WORDS, *amdgpu.WORDS,
 )  # fmt: skip

@@ -31,6 +31,7 @@ SUBJECTS: dict[str, Subject] = {
             "XidEvent",
         ),
     ),
+    "amdgpu": Subject(6, ("AmdgpuEvent",)),
     "busy": Subject(
         6,
         (

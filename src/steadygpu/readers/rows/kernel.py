@@ -40,6 +40,7 @@ ROWS: tuple[Kind, ...] = (
         gives=(
             "KernelLogSpan", "ClockAnchor", "XidEvent", "NvrmEvent", "AerEvent", "LinkDownEvent",
             "DriverBindEvent", "KernelEvent", "SxidEvent", "MemoryErrorEvent", "NicEvent", "DiskEvent",
+            "AmdgpuEvent",
         ),
         files=("dmesg*", "kern.log*", "syslog*", "*journalctl*"),
         logs=True,
