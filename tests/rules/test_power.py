@@ -4,7 +4,8 @@ from typing import Any
 
 from rules.hand import one, says, weight
 from steadygpu.evidence.device import DeviceRef
-from steadygpu.evidence.gpu import GpuClockReasons, GpuLoad, GpuPower
+from steadygpu.evidence.gpu import CardListing, GpuClockReasons, GpuLoad, GpuPower
+from steadygpu.evidence.power_supply import PowerSupplies
 from steadygpu.evidence.source import Source
 from steadygpu.rules import clock as clocks
 from steadygpu.rules import power
@@ -52,3 +53,17 @@ def test_operating_limit_low_is_a_warning_only_while_it_holds_the_card() -> None
     assert weight(rule, held) == ("warning", "fix-config")
     assert isinstance(one(rule, make(GpuPower, limit_w=350, default_limit_w=350), None, None), Fine)
     assert isinstance(one(rule, make(GpuPower, limit_w=200), None, None), Unclear)
+
+
+def test_limits_that_the_supplies_cannot_carry() -> None:
+    rule, host = power.power_budget_exceeded, DeviceRef(kind="host")
+    two = tuple(make(GpuPower, DeviceRef(kind="card", index=i), limit_w=300) for i in range(2))
+    tight, wide = (make(PowerSupplies, host, total_w=w, fitted=1) for w in (690.0, 700.0))
+    seen = one(rule, tight, two, ())
+    assert "600 W" in says(seen)
+    assert isinstance(one(rule, wide, two, ()), Fine)
+    listed = make(CardListing, host, tool="x", listed=3)
+    unread = make(GpuPower)
+    for case in ((tight, two, (listed,)), (tight, (*two, unread), ()), (tight, (), ())):
+        assert isinstance(one(rule, *case), Unclear)
+    assert isinstance(one(rule, make(PowerSupplies, host), two, ()), Unclear)

@@ -72,7 +72,7 @@ SUBJECTS: dict[str, Subject] = {
     ),
     "owner": Subject(2, ("DriverBindEvent", "KernelModule", "ModuleListing", "PciDevice")),
     "pcie": Subject(5, ("PcieLink",)),
-    "power": Subject(3, ("GpuClockReasons", "GpuPower")),
+    "power": Subject(4, ("GpuClockReasons", "GpuPower", "PowerSupplies")),
     "stack": Subject(
         6,
         (

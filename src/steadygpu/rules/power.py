@@ -2,14 +2,18 @@
 
 from collections.abc import Iterator
 
-from steadygpu.evidence.gpu import GpuClock, GpuClockReasons, GpuLoad, GpuPower
+from steadygpu.evidence.gpu import CardListing, GpuClock, GpuClockReasons, GpuLoad, GpuPower
+from steadygpu.evidence.power_supply import PowerSupplies
 from steadygpu.rules.throttle import FULL_LOAD, REASONS, missing, with_loss
 from steadygpu.verdict.rule import (
+    All,
+    Finding,
     Fine,
     Maybe,
     NotHere,
     One,
     Seen,
+    Unclear,
     cite,
     fine,
     lacking,
@@ -19,6 +23,7 @@ from steadygpu.verdict.rule import (
 
 AT_LIMIT = 0.9  # our choice: the draw printed is a mean, the limit holds for peaks
 BELOW_LIMIT = 0.7  # our choice: far enough below the limit that a mean does not explain it
+REST_W = 100  # our choice: processors, memory, disks and fans of a host at work draw more than this
 LIMIT_LOWERED = 0.95  # our choice: limits round to whole watts, 5 % is on purpose
 
 
@@ -133,3 +138,52 @@ def operating_limit_low(
         return
     found = tell(power, f"{says}, drawing {power.draw_w:g} W", *fields, "draw_w")
     yield with_loss(found, clock, load)
+
+
+def _allowed(power: GpuPower) -> float | None:
+    """Return the limit in force, or the one that was asked for where a text tells no other."""
+    return power.limit_w if power.limit_w is not None else power.requested_limit_w
+
+
+@rule(
+    id="throttle.power-budget-exceeded",
+    title="The cards may draw more than the supplies can give",
+    severity="critical",
+    action="fix-config",
+    scope="host",
+    meaning="When all cards work at their limit at once, the supplies are overloaded and switch off: the host dies "
+    "without a word in any log, most likely while a load ramps up.",
+    decision="Lower the power limits of the cards until they fit, or fit a larger supply. Add no card to this host.",
+    next_step="sudo nvidia-smi -pl WATTS for each card (again after each boot), then repeat the load",
+    references=(
+        "SMBIOS Reference Specification 3.x, type 39, Max Power Capacity",
+        "nvidia-smi(1), Power Limit",
+    ),
+    points_to="throttle",
+)
+def power_budget_exceeded(
+    supplies: One[PowerSupplies], powers: All[GpuPower], listed: All[CardListing]
+) -> Iterator[Seen]:
+    """The sum of the limits and what a host needs at least, against all supplies that are there."""
+    if said := lacking(supplies, "total_w"):
+        yield said
+        return
+    limits = {p.device: p for p in powers if _allowed(p) is not None}
+    cards = max((c.listed for c in listed), default=0)
+    if not limits or len(limits) < max(cards, len({p.device for p in powers})):
+        why = "the power limit of some card was not read"
+        yield Unclear(subject=supplies.device, why=why, ask="nvidia-smi -q -d POWER")
+        return
+    gives, needs = supplies.total_w or 0.0, sum(_allowed(p) or 0.0 for p in limits.values())
+    says = (
+        f"the power limits of {len(limits)} cards add up to {needs:g} W, the rest of a host needs {REST_W} W or more, "
+        f"and the supplies give {gives:g} W"
+    )
+    proof = [
+        *cite(supplies, "total_w"),
+        *(s for one in limits.values() for s in cite(one, "limit_w")),
+    ]
+    if needs + REST_W > gives:
+        yield Finding(subject=supplies.device, says=says, sources=tuple(dict.fromkeys(proof)))
+    else:
+        yield Fine(subject=supplies.device, because=says, sources=tuple(dict.fromkeys(proof)))
