@@ -16,6 +16,7 @@ from steadygpu.evidence.text import Lines, Text, decode, lines_of
 from steadygpu.readers.kind import Kind
 from steadygpu.readers.kinds import BY_NAME, combined
 from steadygpu.readers.prefix import SNIFF_LINES, host_mark, without_prefix
+from steadygpu.readers.taken import Taken
 
 WHOLE_LIMIT = 64_000_000  # our choice: what one listing may take in memory; logs have no limit
 STREAM_FROM = 1_000_000  # a log above this is read in blocks
@@ -28,8 +29,9 @@ _PROMPT = re.compile(
 )
 # Lines that say nothing: a command without a prompt, a rule, a fence, a pager.
 _NOTHING = re.compile(
-    r"[-=_*~`#.+ ]{3,}(?:\w{0,12})\s*$|--More--|(?:sudo )?(?:nvidia-smi|dmesg|journalctl|lspci|iostat|lscpu|numactl|lsmod|uname|date|cat /\S+)(?: [\w ./,=-]{1,200})?\s*$"
+    r"[-=_*~`#.+ ]{3,}(?:\w{0,12})\s*$|--More--|(?:sudo )?(?:nvidia-smi|dmesg|journalctl|lspci|iostat|lscpu|numactl|lsmod|uname|date|ip|rdma|ethtool|ibstat|ibstatus|ibv_devinfo|perfquery|nstat|netstat|ifconfig|sleep|cat /\S+)(?: [\w ./,=-]{1,200})?\s*$"
 )
+_SLEEP = re.compile(r"\bsleep \d")  # what comes after it is later than the date above
 _PROMPT_SIGN = re.compile(r"[$#>➜]")
 _CONTAINER = re.compile(
     r"\b(?:docker|podman|nerdctl|crictl|enroot|apptainer|singularity|kubectl|oc)\b.*\b(?:run|exec|start|shell)\b|--container"
@@ -53,6 +55,8 @@ _BINARY: tuple[tuple[bytes, tuple[str, str]], ...] = (
     (b"\xff\xd8\xff", ("an image", "copy the text itself, not a picture of it")),
     (b"%PDF", ("a PDF file", "copy the text itself")),
 )
+
+_OPEN = ("{", "[{", "[ {")  # JSON that breaks after its first brace
 
 Read = tuple[Text, Reading]
 
@@ -166,17 +170,24 @@ def _read_lines(text: Text, lines: Lines) -> list[Read]:
     unknown: list[int] = []
     at, next_prompt = 0, iter([*prompts, total])
     limit = next(next_prompt)
+    taken = Taken()
     while at < total:
         prompt = at == limit
         if prompt:
-            state = _after_prompt(state, lines, at)
+            before, state = state.host, _after_prompt(state, lines, at)
             limit = next(next_prompt)
             found = _command_head(clean[at])
+            if not taken.see(lines, at) and (state.host != before or _SLEEP.search(clean[at])):
+                taken.forget()
         else:
             found = _heads().match(_head_line(lines, at)) if clean[at].strip() else None
         if found is None:
-            if not prompt and clean[at].strip("\0 \t") and not _NOTHING.match(clean[at]):
-                unknown.append(at)
+            if not prompt and clean[at].strip("\0 \t") and not taken.see(lines, at):
+                if _SLEEP.search(clean[at]):
+                    taken.forget()
+                if not _NOTHING.match(clean[at]):
+                    unknown.append(at)
+                    taken.forget()
             at += 1
             continue
         kind = _kind(found)
@@ -184,10 +195,13 @@ def _read_lines(text: Text, lines: Lines) -> list[Read]:
         part.filtered, part.host, part.container = state.filtered, state.host, state.container
         reading = _read_part(state, kind, part)
         if reading.read_to <= 0:
-            if not prompt:
+            if not prompt and not taken.see(lines, at):
                 unknown.append(at)
+                taken.forget()
             at += 1
             continue
+        if not kind.logs:
+            reading = taken.dated(reading)
         out.append((replace(state, kind=kind.name), reading))
         at += min(reading.read_to, limit - at)
     out.extend(_unknown_runs(text, lines, unknown, read_some=bool(out)))
@@ -197,8 +211,8 @@ def _read_lines(text: Text, lines: Lines) -> list[Read]:
 def _head_line(lines: Lines, at: int) -> str:
     """Return the line that a head is matched on: JSON may break after its first brace."""
     line = lines.clean[at]
-    if line.strip() == "{" and at + 1 < len(lines):
-        return "{" + lines.clean[at + 1].strip()
+    if line.strip() in _OPEN and at + 1 < len(lines):
+        return line.strip() + lines.clean[at + 1].strip()
     return line
 
 

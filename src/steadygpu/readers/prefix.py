@@ -33,7 +33,7 @@ _TITLE = re.compile(
     r"[=#*-]{2,20}>? ?(?P<host>[A-Za-z][\w-]{0,40}\d[\w.-]{0,20})(?: ?<?[=#*-]{2,20})?$"
 )
 _WATCH = re.compile(
-    r"Every [\d.]{1,8}s: .{1,200}?\s(?P<host>[A-Za-z0-9][\w.-]{0,62}): [A-Z][a-z]{2} "
+    r"Every [\d.]{1,8}s: .{1,200}?\s(?P<host>[A-Za-z0-9][\w.-]{0,62}): (?P<date>[A-Z][a-z]{2} .{1,60})"
 )
 _NAME = re.compile(r"(?P<host>[A-Za-z][\w-]{0,40}\d[\w.,\[\]-]{0,40})\s*$")
 _RULE = re.compile(r"-{8,}\s*$")
@@ -147,3 +147,9 @@ def host_mark(lines: Lines, at: int) -> str | None:
         if _RULE.match(above) and _RULE.match(below):
             return found["host"]
     return None
+
+
+def watch_date(line: str) -> str | None:
+    """Return the date that the heading of watch(1) prints, or None for another line."""
+    found = _WATCH.match(line) if 2 < len(line) < 300 else None
+    return found["date"] if found else None
