@@ -17,7 +17,7 @@ COMMAND = f"{sys.executable} -m steadygpu diagnose --format json"
 CASES = (
     "busy-mig-util-na", "silent-aer-to-surprise-down-to-xid79", "silent-fallen-off-without-xid",
     "silent-nvidia-smi-rc0-with-err", "silent-row-remap-pending", "silent-xid43-app-killed-channel",
-    "silent-xid94-vs-109-policy", "stack-exclusive-process-busy", "stack-nouveau-loads-after-initrd",
+    "silent-xid94-vs-109-policy", "stack-roce-hw-counters", "stack-exclusive-process-busy", "stack-nouveau-loads-after-initrd",
     "stack-nvml-unknown-after-daemon-reload", "throttle-ollama-p2-power-capped",
     "throttle-vgpu-unlicensed-crawl",
 )  # fmt: skip
@@ -30,7 +30,8 @@ LATER = ("kernel-log--amdgpu",)
 REAL = {
     "nvidia-smi-q", "nvidia-smi-table", "nvidia-smi-xml", "nvidia-smi-L", "nvidia-smi-dmon", "nvidia-smi-pmon",
     "nvidia-smi-topo", "nvidia-smi-query-csv", "kernel-log", "lspci", "iostat", "iostat-json", "lsmod",
-    "proc-modules", "lscpu", "numactl-H",
+    "proc-modules", "lscpu", "numactl-H", "ibstat", "ibv-devinfo", "rdma-link", "ip-link", "ethtool", "ethtool-S",
+    "ifconfig",
 }  # fmt: skip
 
 
@@ -115,6 +116,10 @@ TRUTHS = {
         "silent.ecc-unsupported",
     },
     "smi-x_nd_rtx-4090-driver-535.xml": {"feed.pcie-speed-idle", "silent.ecc-off"},
+    "ibstat_some_down_0.txt": {"feed.rdma-port-down"},
+    "ibstat_h100_down_polling.txt": {"feed.rdma-port-down"},
+    "rdma_link_one_init.txt": {"feed.rdma-port-down"},
+    "ip_link_one_down.txt": {"feed.rdma-port-down"},
 }
 
 

@@ -67,12 +67,14 @@ SUBJECTS: dict[str, Subject] = {
     "host_fault": Subject(6, ("DiskEvent", "KernelEvent", "MemoryErrorEvent", "NicEvent")),
     "lost": Subject(5, ("GpuErrorCells", "GpuRecovery", "NvrmEvent", "PciDevice", "ToolMessage")),
     "memory_repair": Subject(4, ("RetiredPages", "RowRemap")),
+    "network": Subject(2, ("NicCounters", "TcpCounters")),
     "numa": Subject(
         3, ("CardListing", "CpuLayout", "GpuAffinity", "GpuProcess", "PciDevice", "PeerPath")
     ),
     "owner": Subject(2, ("DriverBindEvent", "KernelModule", "ModuleListing", "PciDevice")),
     "pcie": Subject(5, ("PcieLink",)),
     "power": Subject(4, ("GpuClockReasons", "GpuPower", "PowerSupplies")),
+    "rdma": Subject(2, ("NicState", "RdmaCounters", "RdmaPort")),
     "stack": Subject(
         6,
         (
