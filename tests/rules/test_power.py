@@ -25,13 +25,16 @@ def reasons(**fields: Any) -> Any:
 
 def test_sw_power_cap_is_information_at_the_limit_only() -> None:
     rule, capped = power.sw_power_cap, reasons(sw_power_cap=True)
+    full, near = make(GpuPower, draw_w=446, limit_w=450), make(GpuPower, draw_w=420, limit_w=450)
     assert rule.severity == "info"
-    assert "446 W of 450 W" in says(
-        one(rule, capped, make(GpuPower, draw_w=446, limit_w=450), None, None)
-    )
-    assert isinstance(one(rule, capped, make(GpuPower, draw_w=100, limit_w=450), None, None), Fine)
-    assert isinstance(one(rule, capped, make(GpuPower, limit_w=450), None, None), Unclear)
-    assert isinstance(one(rule, reasons(), None, None, None), Fine)
+    assert "446 W of 450 W: normal" in says(one(rule, full, capped, None, None))
+    assert "power sets its pace" in says(one(rule, full, None, None, None))
+    assert "420 W of 450 W: normal" in says(one(rule, near, capped, None, None))
+    assert isinstance(one(rule, near, reasons(), None, None), Fine)
+    assert isinstance(one(rule, near, None, None, None), Unclear)
+    assert isinstance(one(rule, near, reasons(sw_power_cap=None), None, None), Unclear)
+    assert isinstance(one(rule, make(GpuPower, draw_w=100, limit_w=450), capped, None, None), Fine)
+    assert isinstance(one(rule, make(GpuPower, limit_w=450), capped, None, None), Unclear)
 
 
 def test_sw_cap_below_limit_needs_load() -> None:

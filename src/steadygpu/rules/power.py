@@ -22,6 +22,7 @@ from steadygpu.verdict.rule import (
 )
 
 AT_LIMIT = 0.9  # our choice: the draw printed is a mean, the limit holds for peaks
+ON_LIMIT = 0.97  # our choice: the driver regulates within a few watts of the limit
 BELOW_LIMIT = 0.7  # our choice: far enough below the limit that a mean does not explain it
 REST_W = 100  # our choice: processors, memory, disks and fans of a host at work draw more than this
 LIMIT_LOWERED = 0.95  # our choice: limits round to whole watts, 5 % is on purpose
@@ -45,26 +46,31 @@ def power_share(power: GpuPower | None) -> float | None:
     references=(REASONS,),
 )
 def sw_power_cap(
-    reasons: One[GpuClockReasons], power: Maybe[GpuPower], clock: Maybe[GpuClock],
+    power: One[GpuPower], reasons: Maybe[GpuClockReasons], clock: Maybe[GpuClock],
     load: Maybe[GpuLoad],
 ) -> Iterator[Seen]:  # fmt: skip
-    """Said only where the draw is at the limit; a cap far below it is another rule's."""
+    """A draw at the limit says it by itself; near it the reason must be printed. A cap far below is another rule's."""
     share = power_share(power)
-    if said := lacking(reasons, "sw_power_cap"):
-        yield said
-    elif not reasons.sw_power_cap:
-        yield fine(reasons, "SW power cap is not active", "sw_power_cap")
-    elif share is None or power is None:
-        yield missing(power, reasons, "power draw", "draw_w", "limit_w")
-    elif share >= AT_LIMIT:
-        says = f"SW power cap is active at {power.draw_w:g} W of {power.limit_w:g} W: normal at full load"
-        found = tell(reasons, says, "sw_power_cap", also=cite(power, "draw_w", "limit_w"))
-        yield with_loss(found, clock, load)
-    else:
-        yield Fine(
-            subject=reasons.device, because=f"draw is {share:.0%} of the limit",
-            sources=cite(power, "draw_w", "limit_w"),
+    capped = reasons.sw_power_cap if reasons is not None else None
+    if share is None:
+        yield missing(power, power, "power draw", "draw_w", "limit_w")
+        return
+    says = f"{power.draw_w:g} W of {power.limit_w:g} W"
+    if share < AT_LIMIT:
+        yield fine(power, f"draw is {share:.0%} of the limit", "draw_w", "limit_w")
+    elif capped and reasons is not None:
+        found = tell(
+            power, f"SW power cap is active at {says}: normal at full load", "draw_w", "limit_w",
+            also=cite(reasons, "sw_power_cap"),
         )  # fmt: skip
+        yield with_loss(found, clock, load)
+    elif share >= ON_LIMIT:
+        found = tell(power, f"draws {says}: power sets its pace", "draw_w", "limit_w")
+        yield with_loss(found, clock, load)
+    elif reasons is None or capped is None:
+        yield missing(reasons, power, "clock reasons", "sw_power_cap")
+    else:
+        yield fine(reasons, "SW power cap is not active", "sw_power_cap")
 
 
 @rule(

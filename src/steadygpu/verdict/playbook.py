@@ -250,13 +250,28 @@ def _bottleneck(found: Sequence[Ruled], evidence: HostEvidence) -> Bottleneck:
     loud = [one for one in loud if _kind_of(one) != "idle"] or loud
     if not loud:
         return Bottleneck(kind="undecided", confidence="low", ask=_next(evidence))
-    first = min(
-        loud, key=lambda one: (stages.index(one.rule.stage), -SEVERITIES.index(one.severity))
-    )
+    texts: dict[str | None, set[str]] = {}
+    asked: dict[str | None, set[Stage]] = {}
+    for one in (one for one in found if one.severity != "info" or one in loud):
+        texts.setdefault(_kind_of(one), set()).update(s.name for s in one.finding.sources)
+        asked.setdefault(_kind_of(one), set()).add(one.rule.stage)
+
+    def proven(one: Ruled) -> bool:
+        # By two texts, or by what feeds the card and the card that waits, which one paste may hold.
+        witnesses = max(len(texts[_kind_of(one)]), len(asked[_kind_of(one)]))
+        return one.severity == "critical" or (one.severity == "warning" and witnesses > 1)
+
+    def rank(one: Ruled) -> tuple[int, bool, int, int]:
+        # A fault or a setting comes first. Among what slows a card, that which has two witnesses: a warm card that
+        # waits for its data is not slowed by heat.
+        stage = stages.index(one.rule.stage)
+        fault = one.rule.stage in (Stage.SILENT, Stage.STACK)
+        return stage if fault else 2, not proven(one), stage, -SEVERITIES.index(one.severity)
+
+    first = min(loud, key=rank)
     kind = _kind_of(first) or "undecided"
     same = [one for one in loud if _kind_of(one) == kind]
-    witnesses = {source.name for one in same for source in one.finding.sources}
-    sure = first.severity == "critical" or (first.severity == "warning" and len(witnesses) > 1)
+    sure = proven(first)
     return Bottleneck(
         kind=kind,
         confidence="high" if sure else "medium",

@@ -28,7 +28,7 @@ ROWS: tuple[Kind, ...] = (
         title="sockets, cores and NUMA nodes",
         command="lscpu",
         reader=READERS + "lscpu:read_lscpu",
-        heads=(r"Architecture:\s+\S", r"CPU op-mode\(s\):\s", r"NUMA node\(s\):\s", r"NUMA node\d+ CPU\(s\):"),
+        heads=(r"Architecture:\s+\S", r"(?:On-line )?CPU\(s\)(?: list)?:\s+\d", r"CPU op-mode\(s\):\s", r"NUMA node\(s\):\s", r"NUMA node\d+ CPU\(s\):"),
         gives=("CpuLayout",),
     ),
     Kind(
