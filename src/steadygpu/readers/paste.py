@@ -17,8 +17,10 @@ from steadygpu.readers.kind import Kind
 from steadygpu.readers.kinds import BY_NAME, combined
 from steadygpu.readers.prefix import SNIFF_LINES, host_mark, without_prefix
 from steadygpu.readers.taken import Taken
+from steadygpu.readers.trace_scan import unzipped
 
 WHOLE_LIMIT = 64_000_000  # our choice: what one listing may take in memory; logs have no limit
+GZIP = b"\x1f\x8b"
 STREAM_FROM = 1_000_000  # a log above this is read in blocks
 
 _PROMPT = re.compile(
@@ -76,8 +78,8 @@ def read_text(text: Text) -> tuple[Read, ...]:
     data = text.body.data
     if data is None:
         head = next(iter(text.body.blocks()), b"") if text.body.path else text.body.head
-        if _is_log(head):
-            return (_read_log(text),)
+        if (log := _log_of(head)) is not None:
+            return (_read_log(text, log),)
         parts, size = [], 0
         for block in text.body.blocks():
             size += len(block)
@@ -85,8 +87,12 @@ def read_text(text: Text) -> tuple[Read, ...]:
                 return (_unread(text, Source(name=text.name), "larger than 64 MB and no log"),)
             parts.append(block)
         data = b"".join(parts)
-    elif len(data) > STREAM_FROM and _is_log(data[:STREAM_FROM]) and _all_alike(data):
-        return (_read_log(text),)
+    elif (
+        (len(data) > STREAM_FROM or data.startswith(GZIP))
+        and (log := _log_of(data)) is not None
+        and (data.startswith(GZIP) or _nothing_else(data, log))
+    ):
+        return (_read_log(text, log),)
     content = decode(data)
     if (
         binary := next((what for mark, what in _BINARY if data.startswith(mark)), None)
@@ -103,14 +109,24 @@ def read_text(text: Text) -> tuple[Read, ...]:
     return tuple(out)
 
 
-def _is_log(head: bytes) -> bool:
-    """Return whether the first lines are those of a log kind."""
-    lines = [ln for ln in decode(head[:40_000]).split("\n")[:SNIFF_LINES] if ln.strip()]
-    for line in lines:
-        found = _heads().match(line)
+def _log_of(head: bytes) -> Kind | None:
+    """Return the log kind whose first lines these are, gzipped or not."""
+    if head.startswith(GZIP):
+        head = next(unzipped((head,)), b"")
+    lines = lines_of("", decode(head[:40_000]))
+    for at in range(min(len(lines), SNIFF_LINES)):
+        found = _heads().match(_head_line(lines, at)) if lines.clean[at].strip() else None
         if found is not None:
-            return _kind(found).logs
-    return False
+            kind = _kind(found)
+            return kind if kind.logs else None
+    return None
+
+
+def _nothing_else(data: bytes, kind: Kind) -> bool:
+    """Say whether nothing but this log stands in the text."""
+    if kind.name == "kernel-log":
+        return _all_alike(data)
+    return data.lstrip(b"\xef\xbb\xbf \r\n\t").startswith((b"{", b"["))
 
 
 def _all_alike(data: bytes) -> bool:
@@ -128,10 +144,12 @@ def _kind(found: "re.Match[str]") -> Kind:
     return BY_NAME[found.lastgroup.replace("_", "-")]
 
 
-def _read_log(text: Text) -> Read:
-    kind = BY_NAME["kernel-log"]
+def _read_log(text: Text, kind: Kind) -> Read:
     blocks = text.body.blocks()
     head = next(blocks, b"")
+    if head.startswith(GZIP):
+        blocks = unzipped(chain((head,), blocks))
+        head = next(blocks, b"")
     first, newline, _ = head.partition(b"\n")
     asked = lines_of(text.name, decode(first)) if len(first) < 1000 else None
     if asked and newline and _prompt(asked.clean[0]):
