@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: docs coverage demo test test-system system-deps test-all clean
+.PHONY: docs coverage demo test test-system system-deps torch-deps test-all clean
 
 # A virtual environment of our own: safe where the system Python refuses installs (PEP 668).
 $(READY): pyproject.toml constraints.txt
@@ -35,8 +35,12 @@ test-system: $(READY)
 	@$(BIN)/pytest -q -rs -m 'slow or slurm or netns or prometheus or chromium or torch or network' || { status=$$?; [ $$status = 5 ] && echo 'no system test yet' || exit $$status; }
 
 # Debian packages for the system tests. The plain suite needs none; later marks add theirs here.
-system-deps:
+system-deps: torch-deps
 	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -qq && apt-get install -y -qq pciutils sysstat numactl >/dev/null; else echo "system-deps: no root or no apt-get: system tests will skip what they miss"; fi
+
+# torch for the tests that record traces, where the package index has one for this machine; else they skip.
+torch-deps: $(READY)
+	@$(BIN)/python -c 'import torch' 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check 'torch>=2.1' || echo "torch-deps: no torch for this machine: its tests will skip"
 
 # The plain suite on every Python found; prints which.
 test-all:
