@@ -79,7 +79,7 @@ def tiny_kernels(steps: int = 12) -> list[Event]:
     return out
 
 
-def synchronising(steps: int = 6) -> list[Event]:
+def synchronising(steps: int = 12) -> list[Event]:
     """A value is fetched after each kernel, and the card waits while Python looks at it."""
     out = []
     for n in range(steps):

@@ -61,14 +61,6 @@ def test_full_utilisation_with_low_draw_is_residency() -> None:
     assert isinstance(one(rule, make(GpuLoad, busy_ratio=0.4), None), Fine)
 
 
-def test_compute_bound_is_busy_and_near_the_limit() -> None:
-    rule, full = busy.compute_bound, make(GpuLoad, busy_ratio=0.98)
-    assert "medium" in says(one(rule, full, make(GpuPower, draw_w=650, limit_w=700)))
-    assert isinstance(one(rule, full, make(GpuPower, draw_w=300, limit_w=700)), Fine)
-    assert isinstance(one(rule, full, None), Unclear)
-    assert isinstance(one(rule, make(GpuLoad), None), Unclear)
-
-
 def test_mig_is_said_and_makes_utilisation_unavailable_only_where_the_tool_says_so() -> None:
     on, off = make(GpuMode, mig_on=True), make(GpuMode, mig_on=False)
     assert says(one(busy.mig_on, on))

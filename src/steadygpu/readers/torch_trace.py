@@ -8,12 +8,13 @@ of all events.
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from steadygpu.evidence.device import DeviceRef, host_ref
 from steadygpu.evidence.moment import UNKNOWN, Moment
 from steadygpu.evidence.reading import Fact, Reading
-from steadygpu.evidence.source import Gap, Source, cut_quote
+from steadygpu.evidence.source import Absent, Gap, Source, cut_quote
 from steadygpu.evidence.text import Lines
 from steadygpu.evidence.trace import TraceCard, TraceGap, TraceHost
 from steadygpu.readers.trace_scan import Scan, text_of
@@ -212,7 +213,37 @@ def _read(scan: Scan, cite: _Citing) -> tuple[Fact, ...]:
     trace = Tally()
     for event in scan.events():
         trace.take(event)
-    return _facts(trace, scan.head, cite)
+    facts = _facts(trace, scan.head, cite)
+    return (
+        facts if scan.ended else tuple(_cut_fact(f) for f in facts if not isinstance(f, TraceGap))
+    )
+
+
+_CUT_CARD = ("busy_ratio", "kernel_ratio", "kernel_count", "h2d_ratio", "d2h_ratio", "d2d_ratio", "h2d_bytes",
+             "pageable_ratio")  # fmt: skip
+_CUT_HOST = (
+    "sync_ratio",
+    "sync_count",
+    "launch_ratio",
+    "launch_count",
+    "alloc_ratio",
+    "alloc_count",
+)
+
+
+def _cut_fact(fact: Fact) -> Fact:
+    """Return the record without what the missing end of its trace would change: cards come last in a file."""
+    gone: tuple[str, ...] = _CUT_CARD
+    if isinstance(fact, TraceHost):
+        gone = _CUT_HOST if fact.cards else (*_CUT_HOST, "cards")
+    gone = tuple(name for name in gone if getattr(fact, name) is not None)
+    left = ((s, tuple(n for n in s.fields if n not in gone)) for s in fact.sources)
+    return replace(
+        fact,  # type: ignore[type-var]
+        sources=tuple(replace(s, fields=fields) for s, fields in left if fields),
+        absent=tuple(Absent(field=name, reason="cut") for name in gone),
+        **dict.fromkeys(gone),
+    )
 
 
 def read_torch_trace(lines: Lines) -> Reading:

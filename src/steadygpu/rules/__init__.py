@@ -32,8 +32,9 @@ SUBJECTS: dict[str, Subject] = {
         ),
     ),
     "amdgpu": Subject(6, ("AmdgpuEvent",)),
+    "bound": Subject(2, ("GpuLoad", "GpuPower", "GpuProfile", "TraceCard", "TraceHost")),
     "busy": Subject(
-        6,
+        5,
         (
             "GpuLoad",
             "GpuMode",
@@ -96,6 +97,7 @@ SUBJECTS: dict[str, Subject] = {
     ),
     "sxid": Subject(2, ("SxidEvent",)),
     "throttle": Subject(5, ("GpuClockReasons", "GpuTemperature")),
+    "trace": Subject(3, ("TraceCard", "TraceGap", "TraceHost")),
     "xid": Subject(
         8,
         (

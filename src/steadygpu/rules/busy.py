@@ -34,8 +34,6 @@ QUEUE_FULL = 1.0  # iostat(1), aqu-sz: above one, requests wait for each other
 TOGETHER_S = 300.0  # our choice: samples further apart do not tell of one job
 RESIDENT = 0.95  # our choice: what people read as a full card
 FAR_BELOW = 0.6  # our choice: kernels that fill a card draw more than this share of its limit
-BUSY = 0.9  # our choice: the card is seldom without a kernel
-NEAR_LIMIT = 0.8  # our choice: matrix kernels draw this share of the limit and more
 UTIL = "nvidia-smi(1), GPU Utilization: share of time in which one or more kernels ran"
 ASK_IO = "iostat -xz 1 30"
 
@@ -163,42 +161,6 @@ def util_is_residency(load: One[GpuLoad], power: Maybe[GpuPower]) -> Iterator[Se
         yield tell(
             load,
             f"{load.busy_ratio:.0%} busy at {power.draw_w:g} W of {power.limit_w:g} W",
-            "busy_ratio",
-            also=cite(power, "draw_w", "limit_w"),
-        )
-
-
-@rule(
-    id="busy.compute-bound",
-    title="The card itself sets the pace",
-    severity="info",
-    action="none",
-    meaning="The card is busy nearly all the time and draws near its limit. Medium confidence: only "
-    "SM activity tells for certain.",
-    decision="The feed keeps up; faster means better kernels, lower precision, or more cards.",
-    next_step="Make sure with SM activity: dcgmi dmon -e 1002,1004,1005 -d 1000 -c 30",
-    references=(UTIL,),
-    points_to="compute",
-)
-def compute_bound(load: One[GpuLoad], power: Maybe[GpuPower]) -> Iterator[Seen]:
-    """Busy at least 90 % and more than 80 % of the power limit."""
-    share = power_share(power)
-    if load.busy_ratio is None:
-        yield missing(load, load, "load", "busy_ratio")
-    elif load.busy_ratio < BUSY:
-        yield fine(load, f"{load.busy_ratio:.0%} busy", "busy_ratio")
-    elif share is None or power is None:
-        yield missing(power, load, "power draw", "draw_w", "limit_w")
-    elif share <= NEAR_LIMIT:
-        yield Fine(
-            subject=load.device, because=f"draw is {share:.0%} of the limit",
-            sources=cite(power, "draw_w", "limit_w"),
-        )  # fmt: skip
-    else:
-        yield tell(
-            load,
-            f"{load.busy_ratio:.0%} busy at {power.draw_w:g} W of {power.limit_w:g} W "
-            "(medium confidence)",
             "busy_ratio",
             also=cite(power, "draw_w", "limit_w"),
         )

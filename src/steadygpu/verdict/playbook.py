@@ -42,6 +42,9 @@ _NEXT = (
     ("DiskLoad", "iostat -xz 1 30"),
     ("PcieLink", "sudo lspci -vvnn"),
 )
+# Records whose word on what sets the pace needs no second witness (HOUSE.md: utilisation is residency).
+_COUNTED = ("GpuProfile",)
+_TRACED = ("TraceCard", "TraceHost")  # of a trace only waits are sure; kernels are known by name
 _PROFILE = "dcgmi dmon -e 1001,1002,1003,1004,1005 -c 30"
 
 
@@ -249,7 +252,7 @@ def _bottleneck(found: Sequence[Ruled], evidence: HostEvidence) -> Bottleneck:
     # Some cards of a host may idle while others work: then the work sets the pace.
     loud = [one for one in loud if _kind_of(one) != "idle"] or loud
     if not loud:
-        return Bottleneck(kind="undecided", confidence="low", ask=_next(evidence))
+        return Bottleneck(kind="undecided", confidence="low", ask=_ask_of(found) or _next(evidence))
     texts: dict[str | None, set[str]] = {}
     asked: dict[str | None, set[Stage]] = {}
     for one in (one for one in found if one.severity != "info" or one in loud):
@@ -271,13 +274,32 @@ def _bottleneck(found: Sequence[Ruled], evidence: HostEvidence) -> Bottleneck:
     first = min(loud, key=rank)
     kind = _kind_of(first) or "undecided"
     same = [one for one in loud if _kind_of(one) == kind]
-    sure = proven(first)
+    sure = proven(first) or _profiled(first, evidence)
     return Bottleneck(
         kind=kind,
         confidence="high" if sure else "medium",
         because=tuple(dict.fromkeys(one.rule.id for one in same)),
         ask=None if sure else first.next_step,
     )
+
+
+def _profiled(one: Ruled, evidence: HostEvidence) -> bool:
+    """Say whether counters or a trace prove the finding."""
+    if one.rule.stage not in (Stage.FEED, Stage.BUSY):
+        return False
+    names = (*_COUNTED, *(_TRACED if one.severity != "info" else ()))
+    proof = {s for f in evidence.facts if type(f).__name__ in names for s in f.sources}
+    places = {(s.name, s.first, s.last) for s in proof}
+    return any((s.name, s.first, s.last) in places for s in one.finding.sources)
+
+
+def _ask_of(found: Sequence[Ruled]) -> str | None:
+    """Return what to run next for a feed that is known to be late while its reason is not."""
+    late = (
+        o for o in found
+        if o.rule.stage is Stage.FEED and o.rule.points_to is None and o.severity != "info" and o.caused_by is None
+    )  # fmt: skip
+    return next((o.finding.next_step or o.rule.next_step for o in late), None)
 
 
 def _next(evidence: HostEvidence) -> str:
