@@ -14,7 +14,7 @@ from steadygpu.evidence.moment import Moment
 from steadygpu.evidence.profile import GpuProfile
 from steadygpu.evidence.reading import HostEvidence
 from steadygpu.evidence.source import Source
-from steadygpu.evidence.trace import TraceCard, TraceGap, TraceHost
+from steadygpu.evidence.trace import CallStat, TraceCard, TraceGap, TraceHost
 from steadygpu.rules import bound, trace
 from steadygpu.verdict.judge import judge
 from steadygpu.verdict.playbook import answer_host
@@ -60,7 +60,7 @@ GAPS = (gap(1, 0.03, "aten::item"), gap(2, 0.02), gap(3, 0.01))
 
 
 def launch(card: TraceCard, host: TraceHost | None, gaps: tuple[TraceGap, ...] = GAPS) -> Any:
-    return one(trace.launch_bound, (host,) if host else (), (card,), gaps)
+    return one(trace.launch_bound, (host,) if host else (), (card,), gaps, ())
 
 
 def test_tiny_kernels_on_an_idle_card_are_launch_bound() -> None:
@@ -97,7 +97,7 @@ def test_another_trace_does_not_speak_for_this_card() -> None:
 
 def test_small_operations_on_processors_are_good_to_know() -> None:
     small = host(cards=0, op_count=9000, short_op_ratio=0.9, long_op_ratio=0.05)
-    seen = one(trace.launch_bound, (small,), (), ())
+    seen = one(trace.launch_bound, (small,), (), (), ())
     assert weight(trace.launch_bound, found(seen)) == ("info", "none")
     for change in (
         {"op_count": 40},
@@ -105,9 +105,50 @@ def test_small_operations_on_processors_are_good_to_know() -> None:
         {"short_op_ratio": 0.2},
         {"loader_wait_ratio": 0.6},
     ):
-        assert isinstance(one(trace.launch_bound, (replace(small, **change),), (), ()), Fine)
-    assert isinstance(one(trace.launch_bound, (replace(small, cards=None),), (), ()), Unclear)
-    assert isinstance(one(trace.launch_bound, (replace(small, op_count=None),), (), ()), Unclear)
+        assert isinstance(one(trace.launch_bound, (replace(small, **change),), (), (), ()), Fine)
+    assert isinstance(one(trace.launch_bound, (replace(small, cards=None),), (), (), ()), Unclear)
+    assert isinstance(
+        one(trace.launch_bound, (replace(small, op_count=None),), (), (), ()), Unclear
+    )
+
+
+def summed(**values: Any) -> tuple[CallStat, CallStat]:
+    kern = {"table": "kernel", "name": "k", "total_s": 0.1, "count": 5000, "mean_s": 2e-5}
+    calls = {
+        "table": "api",
+        "name": "cudaLaunchKernel",
+        "total_s": 0.4,
+        "count": 5000,
+        "mean_s": 8e-5,
+        "median_s": 6e-5,
+    }
+    return make(CallStat, host_ref(), **kern), make(CallStat, host_ref(), **(calls | values))
+
+
+def test_launching_longer_than_running_is_launch_bound() -> None:
+    def seen(*calls: CallStat) -> Any:
+        return one(trace.launch_bound, (), (), (), calls)
+
+    told = says(seen(*summed()))
+    assert told == "5000 kernels run 100 ms in all, and launching them takes 300 ms"
+    assert isinstance(seen(*summed(median_s=5e-6)), Fine)
+    assert isinstance(seen(*summed(total_s=None)), Unclear)
+    assert isinstance(seen(*summed(name="cudaMalloc")), Unclear)
+    assert isinstance(seen(summed()[1]), Unclear)
+    sync = make(
+        CallStat, host_ref(), table="api", name="cudaStreamSynchronize", total_s=0.05, count=300
+    )
+    assert "cudaStreamSynchronize 300 times, 50 ms" in says(seen(*summed(), sync))
+    few = tuple(replace(c, count=20) for c in summed(median_s=None, mean_s=0.02))
+    assert isinstance(seen(*few), Fine)
+
+
+def test_two_recordings_are_judged_apart() -> None:
+    kern, calls = summed()
+    seen = list(
+        trace.launch_bound.check((), (), (), (replace(kern, run="a"), replace(calls, run="b")))
+    )
+    assert [type(s) for s in seen] == [Unclear, Unclear]
 
 
 def test_a_late_loader_is_late_only_where_the_card_waits() -> None:

@@ -110,15 +110,16 @@ class TraceGap:
 class CallStat:
     """One row of a profiler's summary: a kernel, an API call or a memory operation with its times.
 
-    `table` is "kernel", "api", "memory", "os" or "range".
+    `run` names the recording where the text does. `table` is "kernel", "api", "memory", "os" or "range".
     `total_bytes` is given by summaries of sizes.
     """
 
     nature: ClassVar[Nature] = "gauge"
-    key: ClassVar[tuple[str, ...]] = ("table", "name")
+    key: ClassVar[tuple[str, ...]] = ("run", "table", "name")
 
     device: DeviceRef
     at: Moment = UNKNOWN
+    run: str | None = None
     table: str
     name: str
     total_s: float | None = None

@@ -1,12 +1,14 @@
 """Rules on what a card waited for while a profiler watched: launches, synchronisation, the loader, copies."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from steadygpu.evidence.source import Source
-from steadygpu.evidence.trace import TraceCard, TraceGap, TraceHost
+from steadygpu.evidence.trace import CallStat, TraceCard, TraceGap, TraceHost
 from steadygpu.verdict.rule import (
     All,
+    Finding,
     Fine,
     NotHere,
     One,
@@ -25,9 +27,13 @@ MANY_SYNCS = 0.1  # our choice: one wait of the host for every ten kernels empti
 LOADER = 0.3  # our choice: the loop waits this share of its time for the next batch
 COPIES = 0.3  # our choice: the share of time in which only copies run on the card
 LONG_OPS = 0.2  # our choice: where long operations take this share, the short ones do not matter
+ENOUGH_KERNELS = 1000  # our choice: fewer kernels tell of no loop
 ENOUGH_OPS = 1000  # our choice: fewer operations tell of no loop
 PROFILER = "PyTorch documentation: torch.profiler"
 STACK = "Profile ten steps again: torch.profiler.profile(with_stack=True)"
+
+_LAUNCH = re.compile(r"(?:cuda|hip|cu)(?:Launch|GraphLaunch|ModuleLaunch)")
+_SYNC = re.compile(r"(?:cuda|hip|cu)(?:Stream|Device|Event|Ctx)Synchronize")
 
 Part = TypeVar("Part", TraceHost, TraceCard, TraceGap)
 
@@ -92,7 +98,7 @@ def _few_long(card: TraceCard, gaps: Sequence[TraceGap]) -> bool | None:
     references=(PROFILER, "CUDA C++ Best Practices Guide, asynchronous work and CUDA graphs"),
 )
 def launch_bound(
-    hosts: All[TraceHost], cards: All[TraceCard], gaps: All[TraceGap]
+    hosts: All[TraceHost], cards: All[TraceCard], gaps: All[TraceGap], calls: All[CallStat]
 ) -> Iterator[Seen]:
     """From a trace: the card idles, its kernels are tiny or the host waits often, and no loader explains it."""
     for card in cards:
@@ -102,6 +108,51 @@ def launch_bound(
             yield lacking(host, "cards") or Unclear(subject=host.device, why="cards are not known")
         elif host.cards == 0:
             yield _small_operations(host)
+    runs: dict[tuple[str, str | None], list[CallStat]] = {}
+    for call in calls:
+        runs.setdefault((call.sources[0].name, call.run), []).append(call)
+    for own in runs.values():
+        yield _summed(own)
+
+
+def _summed(calls: Sequence[CallStat]) -> Seen:
+    """Of a summary: launching, at its median, takes the host longer than the card takes to run it all.
+
+    The median leaves out what the first launch loads. A full queue makes launches wait, but never longer
+    than the kernels run.
+    """
+    kernels = [c for c in calls if c.table == "kernel"]
+    launches = [c for c in calls if c.table == "api" and _LAUNCH.match(c.name)]
+    device = calls[0].device
+    if not kernels or not launches:
+        gone = "launches" if kernels else "kernels"
+        return Unclear(subject=device, why=f"the summary does not hold {gone}", record="CallStat")
+    if any(c.total_s is None or c.count is None for c in (*kernels, *launches)):
+        return Unclear(
+            subject=device, why="a time or a count of the summary was not read", record="CallStat"
+        )
+    run_s, count = sum(c.total_s or 0.0 for c in kernels), sum(c.count or 0 for c in kernels)
+    launch_s = sum(
+        min(
+            c.total_s or 0.0,
+            (c.count or 0) * (c.median_s if c.median_s is not None else c.mean_s or 0.0),
+        )
+        for c in launches
+    )
+    proof = (
+        *(s for c in launches for s in cite(c, "total_s", "count", "median_s")),
+        *(s for c in kernels for s in cite(c, "total_s", "count")),
+    )
+    told = (
+        f"{count} kernels run {length(run_s)} in all, and launching them takes {length(launch_s)}"
+    )
+    if launch_s < run_s or count < ENOUGH_KERNELS:
+        return Fine(subject=device, because=told, sources=proof)
+    waits = [c for c in calls if c.table == "api" and _SYNC.match(c.name) and c.total_s and c.count]
+    for call in waits:
+        told += f"; {call.name} {call.count} times, {length(call.total_s or 0.0)}"
+        proof = (*proof, *cite(call, "total_s", "count"))
+    return Finding(subject=device, says=told, sources=proof)
 
 
 def _launches(card: TraceCard, hosts: Sequence[TraceHost], gaps: Sequence[TraceGap]) -> Seen:

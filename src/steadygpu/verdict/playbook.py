@@ -44,7 +44,11 @@ _NEXT = (
 )
 # Records whose word on what sets the pace needs no second witness (HOUSE.md: utilisation is residency).
 _COUNTED = ("GpuProfile",)
-_TRACED = ("TraceCard", "TraceHost")  # of a trace only waits are sure; kernels are known by name
+_TRACED = (
+    "CallStat",
+    "TraceCard",
+    "TraceHost",
+)  # of a trace only waits are sure; kernels are known by name
 _PROFILE = "dcgmi dmon -e 1001,1002,1003,1004,1005 -c 30"
 
 
