@@ -141,7 +141,9 @@ def test_a_bad_event_loses_that_event() -> None:
 def test_a_trace_that_breaks_off_is_read_and_said() -> None:
     text = trace([kernel("a", 0, 10), kernel("b", 10, 10)])
     cut = text[: text.index('"b"')]
-    assert one(cut).kernel_count == 1
+    card = one(cut)
+    assert (card.busy_ratio, card.kernel_count, card.short_kernel_ratio) == (None, None, 0.0)
+    assert {a.reason for a in card.absent} == {"cut"}
     assert gaps_of(cut) == ["the trace breaks off before its end"]
     assert not gaps_of(text)
     assert [g.why for g in blocks(cut, 50).gaps] == ["the trace breaks off before its end"]
@@ -166,6 +168,11 @@ def test_a_gzipped_trace_is_read(tmp_path: Path) -> None:
     cut = [f for _, r in read({"t": data[: len(data) // 2]}) for f in r.facts]
     assert all(type(f).__name__.startswith("Trace") for f in cut)
     assert "a gzip file" in gaps_of(gzip.compress(b"hello\n"))[0]
+
+
+def test_a_gzipped_kernel_log_is_read_too() -> None:
+    log = b"[    9.500000] NVRM: Xid (PCI:0000:10:00): 79, pid=1, GPU has fallen off the bus.\n"
+    assert "XidEvent" in names(gzip.compress(log))
 
 
 def test_a_container_id_is_no_host() -> None:

@@ -18,6 +18,8 @@ INTERVALS = 120_000  # our choice: at 16 bytes each some 2 MB for one sum
 LONG_EVENTS = 10_000  # our choice: host events kept to tell what ran in a gap, the longest ones
 NAMES = 10_000  # our choice: different names told apart
 US = 1e-6
+SHORT_US = round(SHORT_KERNEL_S * 1e6, 3)
+LONG_US = round(LONG_OP_S * 1e6, 3)
 
 _STRONG = re.compile(
     r"gemm|xmma|wgmma|cutlass|cublas|fmha|flash|Cijk_|mma_|matmul(?!_bias)|sdpa", re.IGNORECASE
@@ -142,7 +144,7 @@ class Lengths:
         """Count one event."""
         self.count += 1
         self.total_us += us
-        if us < SHORT_KERNEL_S / US:
+        if us < SHORT_US:
             self.short += 1
             self.short_us += us
         self.buckets[round(log(max(us, 1e-3)) * 50)] += 1
@@ -174,7 +176,7 @@ class LongEvents:
             return
         if len(self.names) < NAMES:
             name = self.names.setdefault(name, name)
-        item = (us, self.seen, start, name, first, last, quote if us >= LONG_OP_S / US else "")
+        item = (us, self.seen, start, name, first, last, quote if us >= LONG_US else "")
         if full:
             heapq.heapreplace(self.heap, item)
         else:

@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
 
-from steadygpu.evidence.trace import LONG_OP_S
 from steadygpu.readers.trace_scan import Event
-from steadygpu.readers.trace_sums import US, Card, Covered, Lengths, LongEvents, Place, sort_of
+from steadygpu.readers.trace_sums import LONG_US, Card, Covered, Lengths, LongEvents, Place, sort_of
 
 CARDS = 256  # our choice: more devices than a process can have
 _KINDS = {
@@ -123,7 +122,7 @@ class Tally:
         elif kind == "op":
             self.ops.add(us)
             self._at("ops", event)
-            if us >= LONG_OP_S / US:
+            if us >= LONG_US:
                 self.long_ops.add(start, start + us)
             if us > self.longest[0]:
                 self.longest = (us, start, name)
