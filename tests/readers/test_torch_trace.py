@@ -175,6 +175,12 @@ def test_a_gzipped_kernel_log_is_read_too() -> None:
     assert "XidEvent" in names(gzip.compress(log))
 
 
+def test_an_operation_that_lost_its_processor_once_is_not_long() -> None:
+    small = [event("cpu_op", "aten::add", 9000.0 * n, 8000 if n % 9 == 0 else 4) for n in range(90)]
+    assert one(trace(small, cards=0), "TraceHost").long_op_ratio == 0.0
+    assert one(trace(small[::9], cards=0), "TraceHost").long_op_ratio > 0.09
+
+
 def test_a_container_id_is_no_host() -> None:
     assert one(trace(traces.matrix(), host="4f1c0a9be2d7")).device.host is None
 

@@ -18,9 +18,9 @@ class TraceHost:
 
     `*_ratio` are shares of the span in which at least one such event was open: `loader_wait_ratio` the
     next batch of a DataLoader, `sync_ratio` calls that wait for a card, `launch_ratio` and `alloc_ratio`
-    calls that launch and allocate (summed), `long_op_ratio` operations of at least LONG_OP_S.
-    `short_op_ratio` is the share of operations, by count, under SHORT_KERNEL_S. `longest_op` names the
-    innermost operation that took most time at once. `cards` counts the cards that did anything.
+    calls that launch and allocate (summed), `long_op_ratio` operations of at least LONG_OP_S whose kind is
+    mostly so long; `longest_op` names the innermost of these that took most time at once. `short_op_ratio`
+    is the share of operations, by count, under SHORT_KERNEL_S. `cards` counts the cards that did anything.
     """
 
     nature: ClassVar[Nature] = "gauge"

@@ -80,13 +80,15 @@ def _host_facts(
     }
     if trace.ops.count:
         ops = trace.ops
+        long_ops, longest = trace.long_ops()
         values |= {
             "op_count": ops.count, "short_op_ratio": ops.short / ops.count,
-            "long_op_ratio": _share(trace.long_ops.within(first, last), us),
+            "long_op_ratio": _share(long_ops.within(first, last), us),
             "item_count": trace.counts["item"],
         }  # fmt: skip
-        inner = trace.host.during(trace.longest[1], trace.longest[1] + trace.longest[0])
-        values["longest_op"] = inner[0] if inner else trace.longest[2] or None
+        if longest is not None:
+            inner = trace.host.during(longest[0], longest[1])
+            values["longest_op"] = inner[0] if inner else longest[2]
         fields = ("op_count", "short_op_ratio", "long_op_ratio", "longest_op", "item_count")
         sources.append(cite(places["ops"], *fields))
     # What a trace of this process did not record did not happen in it: none is none, not unknown.

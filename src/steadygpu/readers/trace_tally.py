@@ -6,7 +6,16 @@ from math import isfinite
 from typing import Any
 
 from steadygpu.readers.trace_scan import Event
-from steadygpu.readers.trace_sums import LONG_US, Card, Covered, Lengths, LongEvents, Place, sort_of
+from steadygpu.readers.trace_sums import (
+    LONG_US,
+    NAMES,
+    Card,
+    Covered,
+    Lengths,
+    LongEvents,
+    Place,
+    sort_of,
+)
 
 CARDS = 256  # our choice: more devices than a process can have
 _KINDS = {
@@ -31,6 +40,25 @@ _WAYS = {"HostToDevice": "HtoD", "DeviceToHost": "DtoH", "DeviceToDevice": "DtoD
 
 
 @dataclass(slots=True)
+class Op:
+    """The operations of one name: how many, how many of them long, when these ran, and the longest one."""
+
+    count: int = 0
+    long: int = 0
+    times: Covered | None = None
+    longest: tuple[float, float] = (0.0, 0.0)
+
+    def take(self, start: float, us: float) -> None:
+        """Count one operation."""
+        self.count += 1
+        if us >= LONG_US:
+            self.long += 1
+            self.times = self.times or Covered()
+            self.times.add(start, start + us)
+            self.longest = max(self.longest, (us, start))
+
+
+@dataclass(slots=True)
 class Tally:
     """The sums of one trace. Times are in microseconds, as the trace has them."""
 
@@ -41,7 +69,7 @@ class Tally:
     first_step: float = float("inf")
     last_step: float = float("-inf")
     ops: Lengths = field(default_factory=Lengths)
-    long_ops: Covered = field(default_factory=Covered)
+    by_name: dict[str, Op] = field(default_factory=dict)
     loader: Covered = field(default_factory=Covered)
     sync: Covered = field(default_factory=Covered)
     counts: dict[str, int] = field(
@@ -49,7 +77,6 @@ class Tally:
     )
     launch_us: float = 0.0
     alloc_us: float = 0.0
-    longest: tuple[float, float, str] = (0.0, 0.0, "")
     host: LongEvents = field(default_factory=LongEvents)
     places: dict[str, Place] = field(default_factory=dict)
 
@@ -122,10 +149,8 @@ class Tally:
         elif kind == "op":
             self.ops.add(us)
             self._at("ops", event)
-            if us >= LONG_US:
-                self.long_ops.add(start, start + us)
-            if us > self.longest[0]:
-                self.longest = (us, start, name)
+            if name in self.by_name or len(self.by_name) < NAMES:
+                self.by_name.setdefault(name, Op()).take(start, us)
             if name in _ITEM[:1]:
                 self.counts["item"] += 1
         elif kind == "call":
@@ -144,6 +169,23 @@ class Tally:
             self.counts["alloc"] += 1
             self.alloc_us += us
             self._at("alloc", event)
+
+    def long_ops(self) -> tuple[Covered, tuple[float, float, str] | None]:
+        """Return the time of long operations, and the longest: its start, its end and its name.
+
+        Only those count whose kind is mostly long: on a crowded host any operation may lose its processor
+        in the middle and look long once.
+        """
+        whole = Covered()
+        longest: tuple[float, float, str] | None = None
+        for name, op in self.by_name.items():
+            if op.long * 2 < op.count or op.times is None:
+                continue
+            for start, end in zip(op.times.starts, op.times.ends, strict=True):
+                whole.add(start, end)
+            if longest is None or op.longest[0] > longest[1] - longest[0]:
+                longest = (op.longest[1], op.longest[1] + op.longest[0], name)
+        return whole, longest
 
     def _at(self, what: str, event: Event) -> None:
         self.places.setdefault(what, Place()).take(event.first, event.last, event.quote)

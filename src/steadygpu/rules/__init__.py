@@ -97,7 +97,7 @@ SUBJECTS: dict[str, Subject] = {
     ),
     "sxid": Subject(2, ("SxidEvent",)),
     "throttle": Subject(5, ("GpuClockReasons", "GpuTemperature")),
-    "trace": Subject(3, ("TraceCard", "TraceGap", "TraceHost")),
+    "trace": Subject(3, ("CallStat", "TraceCard", "TraceGap", "TraceHost")),
     "xid": Subject(
         8,
         (

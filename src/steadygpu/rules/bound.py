@@ -7,7 +7,8 @@ from steadygpu.evidence.gpu import GpuLoad, GpuPower
 from steadygpu.evidence.moment import may_be_within, seconds_between
 from steadygpu.evidence.profile import GpuProfile
 from steadygpu.evidence.trace import TraceCard, TraceHost
-from steadygpu.rules.throttle import missing, power_share
+from steadygpu.rules.power import power_share
+from steadygpu.rules.throttle import missing
 from steadygpu.rules.trace import LOADER, length, without_cards
 from steadygpu.verdict.rule import (
     All,
