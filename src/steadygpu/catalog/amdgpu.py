@@ -1,9 +1,8 @@
 """What is known of each message of the amdgpu driver: how bad it is and what it means."""
 
-import csv
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
+
+from steadygpu.catalog.table import once, table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,8 +17,7 @@ class AmdgpuRow:
     date: str
 
 
-@cache
+@once
 def amdgpu_rows() -> dict[str, AmdgpuRow]:
     """Return every row by its word. Read once from package data."""
-    text = (files("steadygpu.catalog") / "data" / "amdgpu_messages.csv").read_text("utf-8")
-    return {row["what"]: AmdgpuRow(**row) for row in csv.DictReader(text.splitlines())}
+    return {row["what"]: AmdgpuRow(**row) for row in table("amdgpu_messages.csv")}

@@ -1,10 +1,10 @@
 """What is known of each card model: segment, link, memory, ECC."""
 
-import csv
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from typing import Literal, cast
+
+from steadygpu.catalog.name import names
+from steadygpu.catalog.table import Row, once, table
 
 Segment = Literal["consumer", "workstation", "data-centre"]
 EccCapability = Literal["yes", "no", "configurable", "unknown"]
@@ -32,33 +32,81 @@ class CardRow:
     pcie_lanes: int | None
     tdp_w: int | None
     source: str
+    date: str
 
 
-@cache
+@once
 def cards() -> tuple[CardRow, ...]:
     """Return every row, as the data file orders them."""
-    text = files("steadygpu.catalog").joinpath("data", "cards.csv").read_text(encoding="utf-8")
-    return tuple(_row(row) for row in csv.DictReader(text.splitlines()))
+    return tuple(_row(row) for row in table("cards.csv"))
 
 
-def card_of(name: str | None = None, pci_id: str | None = None) -> CardRow | None:
-    """Return the row of a card, or None where it is not known or the names fit several rows.
+def cards_of(
+    name: str | None = None, pci_id: str | None = None, subsystem_id: str | None = None
+) -> tuple[CardRow, ...]:
+    """Return every card that it may be; none where it is not known.
 
-    The PCI id decides where it is known; the name is then used only to choose among rows that
-    share the id.
+    The PCI id decides where it is known, with the subsystem id where that tells boards apart; the
+    name then only chooses among them. A name that a tool cut ("NVIDIA GeForce ...") fits every
+    name that begins so.
     """
-    by_id = _by_id().get(pci_id.lower(), ()) if pci_id else ()
-    by_name = _by_name().get(_plain(name), ()) if name else ()
-    both = [row for row in by_id if row in by_name]
-    for found in (both, by_id, by_name):
-        if len(found) == 1:
-            return found[0]
-        if found:
-            return None
-    return None
+    return tuple(row for row in _candidates(name, pci_id, subsystem_id) if row is not None)
 
 
-@cache
+def card_of(
+    name: str | None = None, pci_id: str | None = None, subsystem_id: str | None = None
+) -> CardRow | None:
+    """Return the row of a card, or None where it is not known or may be several cards.
+
+    A cut name alone decides nothing: a card that no table holds may begin with the same words.
+    """
+    found = _candidates(name, pci_id, subsystem_id)
+    by_id = pci_id is not None and (pci_id.lower() in _by_id() or pci_id.lower() in names())
+    if len(found) != 1 or (name is not None and is_cut(name) and not by_id):
+        return None
+    return found[0]
+
+
+def is_cut(name: str) -> bool:
+    """Say whether a tool shortened the name to fit its table."""
+    return name.rstrip().endswith("...")
+
+
+def _candidates(
+    name: str | None, pci_id: str | None, subsystem_id: str | None
+) -> tuple[CardRow | None, ...]:
+    """Return the cards that fit, each once; None stands for one that the catalogue does not hold."""
+    listed = names().get(pci_id.lower(), ()) if pci_id else ()
+    board = [r for r in listed if subsystem_id and r.subsystem_id == subsystem_id.lower()]
+    if subsystem_id and not board:
+        board = [r for r in listed if not r.subsystem_id]
+    models = _by_model()
+    fits = [(models.get((r.vendor, r.model)), r.name) for r in board or listed]
+    if pci_id and not board:
+        fits += [
+            (row, own) for row in _by_id().get(pci_id.lower(), ()) for own in row.names or ("",)
+        ]
+    if not fits and name:
+        fits = list(_named())
+        chosen = [row for row, own in fits if own and _same(name, own)]
+        return tuple(dict.fromkeys(chosen))
+    if name:
+        fits = [(row, own) for row, own in fits if own and _same(name, own)] or fits
+    return tuple(dict.fromkeys(row for row, _ in fits))
+
+
+def _same(printed: str, known: str) -> bool:
+    if is_cut(printed):
+        return _plain(known).startswith(_plain(printed.rstrip().removesuffix("...")))
+    return _plain(printed) == _plain(known)
+
+
+@once
+def _by_model() -> dict[tuple[str, str], CardRow]:
+    return {(row.vendor, row.model): row for row in cards()}
+
+
+@once
 def _by_id() -> dict[str, tuple[CardRow, ...]]:
     out: dict[str, tuple[CardRow, ...]] = {}
     for row in cards():
@@ -67,13 +115,13 @@ def _by_id() -> dict[str, tuple[CardRow, ...]]:
     return out
 
 
-@cache
-def _by_name() -> dict[str, tuple[CardRow, ...]]:
-    out: dict[str, tuple[CardRow, ...]] = {}
-    for row in cards():
-        for name in dict.fromkeys(_plain(name) for name in row.names):
-            out[name] = (*out.get(name, ()), row)
-    return out
+@once
+def _named() -> tuple[tuple[CardRow | None, str], ...]:
+    """Return every name with its card, those of cards that the catalogue does not hold too."""
+    models = _by_model()
+    own = [(row, name) for row in cards() for name in row.names]
+    rest = [(models.get((r.vendor, r.model)), r.name) for rows in names().values() for r in rows]
+    return tuple(dict.fromkeys([*own, *((row, name) for row, name in rest if name)]))
 
 
 def _plain(name: str) -> str:
@@ -81,7 +129,7 @@ def _plain(name: str) -> str:
     return " ".join(name.split()).casefold().removeprefix("nvidia ").removeprefix("amd ")
 
 
-def _row(row: dict[str, str]) -> CardRow:
+def _row(row: Row) -> CardRow:
     return CardRow(
         vendor=row["vendor"],
         model=row["model"],
@@ -96,4 +144,5 @@ def _row(row: dict[str, str]) -> CardRow:
         pcie_lanes=int(row["pcie_lanes"]) if row["pcie_lanes"] else None,
         tdp_w=int(row["tdp_w"]) if row["tdp_w"] else None,
         source=row["source"],
+        date=row["date"],
     )

@@ -1,10 +1,9 @@
 """What is known to cause what: findings that one other finding explains."""
 
-import csv
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from typing import Literal, cast
+
+from steadygpu.catalog.table import once, table
 
 Relation = Literal["same-card", "port-above", "same-host", "nvlink-peer", "same-process"]
 
@@ -21,12 +20,12 @@ class CauseRow:
     relation: Relation
     window_s: float | None
     source: str
+    date: str
 
 
-@cache
+@once
 def causes() -> tuple[CauseRow, ...]:
     """Return all rows; the first that fits explains a finding. Read once from package data."""
-    text = (files("steadygpu.catalog") / "data" / "causes.csv").read_text("utf-8")
     return tuple(
         CauseRow(
             cause=row["cause"],
@@ -34,6 +33,7 @@ def causes() -> tuple[CauseRow, ...]:
             relation=cast(Relation, row["relation"]),
             window_s=float(row["window_s"]) if row["window_s"] else None,
             source=row["source"],
+            date=row["date"],
         )
-        for row in csv.DictReader(text.splitlines())
+        for row in table("causes.csv")
     )

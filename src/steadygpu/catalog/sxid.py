@@ -1,10 +1,9 @@
 """What is known of each SXid, the fault numbers of NVSwitches: how bad it is and what to do first."""
 
-import csv
 from dataclasses import dataclass
-from functools import cache
-from importlib import resources
 from typing import Literal, cast
+
+from steadygpu.catalog.table import once, table
 
 Weight = Literal["nonfatal", "fatal", "always-fatal"]
 # NVIDIA/open-gpu-kernel-modules, ctrl_dev_nvswitch.h: the thousands of a code name the unit of the switch
@@ -41,10 +40,9 @@ def sxid_unit(code: int) -> str | None:
     return _UNITS.get(code // 1000)
 
 
-@cache
+@once
 def sxid_rows() -> dict[int, SxidRow]:
     """Return all rows by code. Read once from package data."""
-    text = (resources.files("steadygpu.catalog") / "data" / "sxids.csv").read_text("utf-8")
     return {
         int(row["code"]): SxidRow(
             code=int(row["code"]),
@@ -56,5 +54,5 @@ def sxid_rows() -> dict[int, SxidRow]:
             source=row["source"],
             date=row["date"],
         )
-        for row in csv.DictReader(text.splitlines())
+        for row in table("sxids.csv")
     }

@@ -1,10 +1,9 @@
 """What is known of each Xid: how bad it is and what NVIDIA says to do first."""
 
-import csv
 from dataclasses import dataclass
-from functools import cache
-from importlib import resources
 from typing import Literal, cast
+
+from steadygpu.catalog.table import Row, once, table
 
 Severity = Literal["info", "warning", "critical"]
 Action = Literal["drain", "reset-gpu", "reboot", "restart-job", "fix-config", "watch", "none"]
@@ -32,14 +31,13 @@ def xid_row(code: int) -> XidRow | None:
     return xid_rows().get(code)
 
 
-@cache
+@once
 def xid_rows() -> dict[int, XidRow]:
     """Return all rows by code. Read once from package data."""
-    text = (resources.files("steadygpu.catalog") / "data" / "xids.csv").read_text("utf-8")
-    return {int(row["code"]): _row(row) for row in csv.DictReader(text.splitlines())}
+    return {int(row["code"]): _row(row) for row in table("xids.csv")}
 
 
-def _row(row: dict[str, str]) -> XidRow:
+def _row(row: Row) -> XidRow:
     return XidRow(
         code=int(row["code"]),
         name=row["name"],
