@@ -7,6 +7,7 @@ import pytest
 from rules.hand import at, cited, found, one, weight
 from steadygpu.evidence.device import DeviceRef, host_ref
 from steadygpu.evidence.driver import DriverVersion, ToolMessage
+from steadygpu.evidence.gpu import GpuIdentity
 from steadygpu.evidence.kernel_log import NvrmEvent, XidEvent
 from steadygpu.evidence.source import Source
 from steadygpu.rules import xid
@@ -134,17 +135,35 @@ def test_a_page_fault_of_an_unrecognised_client_is_the_cards() -> None:
 @pytest.mark.parametrize(("rule", "code", "severity", "action"), BY_CODE)
 def test_a_code_with_a_rule_of_its_own(rule: Rule, code: int, severity: str, action: str) -> None:
     hits = (event(code, at=at(1)), event(31, at=at(5)), event(code, at=at(9)))
-    seen = found(one(rule, hits, False))
+    more = ((),) if code == 74 else ()
+    seen = found(one(rule, hits, *more, False))
     assert weight(rule, seen) == (severity, action)
     assert f"Xid {code}" in seen.says
     assert "2 times" in seen.says
     assert (seen.count, seen.first, seen.last) == (2, at(1), at(9))
-    assert "times" not in found(one(rule, hits[:1], False)).says
-    fine, cut = one(rule, (event(31),), True), one(rule, (event(31),), False)
+    assert "times" not in found(one(rule, hits[:1], *more, False)).says
+    fine, cut = one(rule, (event(31),), *more, True), one(rule, (event(31),), *more, False)
     assert isinstance(fine, Fine)
     assert isinstance(cut, Unclear)
     assert cut.subject == CARD
-    assert isinstance(one(rule, (), False), Unclear)
+    assert isinstance(one(rule, (), *more, False), Unclear)
+
+
+def test_the_registers_of_an_nvlink_fault_are_told_for_what_they_are_worth() -> None:
+    says = "NVLink: fatal error detected on link 7(0x10000, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0)"
+    hopper = make(GpuIdentity, CARD, name="NVIDIA H200")
+    older = make(GpuIdentity, CARD, name="NVIDIA A100-SXM4-80GB", architecture="Ampere")
+    seen = found(one(xid.xid74_nvlink, (event(74, says=says),), (hopper,), False))
+    assert "on link 7; perhaps bad contact" in seen.says
+    assert hopper.sources[0] in seen.sources
+    assert weight(xid.xid74_nvlink, seen) == ("warning", "watch")
+    for cards in ((), (older,)):
+        seen = found(one(xid.xid74_nvlink, (event(74, says=says),), cards, False))
+        assert "on Hopper cards the registers say: perhaps bad contact" in seen.says
+    strange = event(74, says=says.replace("0x10000", "0x8"))
+    assert "does not describe" in found(one(xid.xid74_nvlink, (strange,), (hopper,), False)).says
+    zero = event(74, says=says.replace("0x10000", "0x0"))
+    assert found(one(xid.xid74_nvlink, (zero,), (), False)).says == "Xid 74: NVLink fault on link 7"
 
 
 def test_faults_of_programs_are_none_of_the_cards() -> None:

@@ -41,7 +41,7 @@ def repeated(
     ("code", "severity", "action"),
     [
         (48, "critical", "reset-gpu"), (95, "critical", "reset-gpu"), (151, "critical", "reboot"),
-        (54, "critical", "reboot"),  # the catalogue drains; the rule may not go beyond its own action
+        (54, "critical", "drain"), (173, "critical", "drain"),
         (63, "info", "none"), (78, "critical", "fix-config"), (92, "info", "watch"),
         (149, "warning", "watch"),  # depends on words that are not decoded
         (999, "warning", "watch"),  # no catalogue names it
@@ -185,16 +185,61 @@ def test_a_repeated_fault_lasts_until_its_latest_print() -> None:
 
 
 def test_a_cause_that_only_xid_45_names_is_told() -> None:
-    (seen,) = other.xid_other.check((event(45, previous=149),), False)
+    (seen,) = other.xid_other.check((event(45, previous=145),), False)
     assert isinstance(seen, Finding)
-    assert "Xid 149 (named by Xid 45)" in seen.says
+    assert "Xid 145 (named by Xid 45)" in seen.says
     (seen,) = other.xid_other.check((event(45, previous=31),), False)
     assert not isinstance(seen, Finding)
 
 
-@pytest.mark.parametrize(("word", "severity"), [("Fatal", "critical"), ("Nonfatal", "warning")])
-def test_the_line_of_an_nvlink_fault_says_how_bad_it_is(word: str, severity: str) -> None:
-    (seen,) = other.xid_other.check((event(149, says=f"NETIR {word} XC0 i0 Link 05"),), False)
-    assert isinstance(seen, Finding)
-    assert seen.severity == severity
-    assert word in seen.says
+def nvlink(code: int, unit: str, word: str, status: int = 0, **fields: Any) -> Any:
+    says = f"{unit} {word} XC0 i0 Link 05 (0x00000006 0x{status:08x} 0x00000000 0x00000000)"
+    return event(code, says=says, **fields)
+
+
+def test_a_fatal_nvlink_error_has_a_rule_of_its_own() -> None:
+    assert isinstance(one(other.xid_other, (nvlink(149, "NETIR_LINK_EVT", "Fatal"),), True), Fine)
+    assert isinstance(one(other.xid_other, (event(45, previous=149),), True), Fine)
+
+
+@pytest.mark.parametrize(
+    ("code", "unit", "status", "severity", "action"),
+    [
+        (149, "NETIR_BER_EVENT", 1, "warning", "watch"),
+        (145, "RLW_SRC_TRACK", 4, "warning", "restart-job"),
+        (145, "RLW_REMAP", 0x100, "info", "none"),
+        (144, "UNIT_OF_TOMORROW", 1, "warning", "watch"),
+    ],
+)
+def test_an_nvlink_error_that_is_not_fatal_weighs_what_its_row_says(
+    code: int, unit: str, status: int, severity: str, action: str
+) -> None:
+    seen = found(one(other.xid_other, (nvlink(code, unit, "Nonfatal", status),), False))
+    assert weight(other.xid_other, seen) == (severity, action)
+    assert f"{unit} on link 5" in seen.says
+
+
+def test_of_one_code_the_worst_line_counts() -> None:
+    lines = (
+        nvlink(145, "RLW_SRC_TRACK", "Nonfatal", 4),
+        nvlink(145, "RLW_REMAP", "Nonfatal", 0x100),
+    )
+    for both in (lines, lines[::-1]):
+        seen = found(one(other.xid_other, both, False))
+        assert weight(other.xid_other, seen) == ("warning", "restart-job")
+        assert seen.meaning is not None
+        assert "program was ended" in seen.meaning
+
+
+def test_a_code_that_no_catalogue_names_is_told_in_words_of_its_own() -> None:
+    seen = found(one(other.xid_other, (event(999),), False))
+    assert "no catalogue names" in seen.says
+    assert seen.decision is not None
+    assert "watch the card" in seen.decision
+
+
+def test_a_code_that_the_device_plugin_ignores_is_told_as_such() -> None:
+    seen = found(one(other.xid_other, (event(109),), False))
+    assert seen.decision is not None
+    assert other.PLUGIN in seen.decision
+    assert other.PLUGIN not in str(found(one(other.xid_other, (event(48),), False)).decision)

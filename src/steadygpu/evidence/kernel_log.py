@@ -1,5 +1,6 @@
 """Events of a kernel log. `count` is above one where identical events were folded; `last_at` is then the last."""
 
+import re
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -7,6 +8,8 @@ from steadygpu.evidence.device import DeviceRef
 from steadygpu.evidence.moment import UNKNOWN, Moment
 from steadygpu.evidence.reading import Nature
 from steadygpu.evidence.source import Absent, Source
+
+_GRADE = re.compile(r"\b(Fatal|Nonfatal)\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +60,7 @@ class XidEvent:
     """
 
     nature: ClassVar[Nature] = "event"
-    key: ClassVar[tuple[str, ...]] = ("code", "says")
+    key: ClassVar[tuple[str, ...]] = ("code", "previous", "grade", "says")
 
     device: DeviceRef
     at: Moment = UNKNOWN
@@ -74,6 +77,17 @@ class XidEvent:
     last_at: Moment = UNKNOWN
     absent: tuple[Absent, ...] = ()
     sources: tuple[Source, ...]
+
+    @property
+    def grade(self) -> str | None:
+        """Return "Fatal" or "Nonfatal" as the line of Xid 144 to 150 calls itself, or None.
+
+        A flood of the one must not swallow the other, so it is part of the key.
+        """
+        if not 144 <= self.code <= 150:
+            return None
+        word = _GRADE.search(self.says)
+        return word[1] if word else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
+from steadygpu.catalog.nvlink_registers import GROUPS, groups_of, link_of
 from steadygpu.evidence.derive import span
 from steadygpu.evidence.device import DeviceRef, host_ref
 from steadygpu.evidence.driver import DriverVersion, ToolMessage
+from steadygpu.evidence.gpu import GpuIdentity
 from steadygpu.evidence.kernel_log import NvrmEvent, XidEvent
 from steadygpu.evidence.reading import Fact
 from steadygpu.evidence.source import Source
@@ -13,6 +15,7 @@ from steadygpu.verdict.rule import (
     Finding,
     Fine,
     Log,
+    Mine,
     Seen,
     Unclear,
     Whole,
@@ -271,9 +274,31 @@ def xid45_cleanup(events: Log[XidEvent], whole: Whole) -> Iterator[Seen]:
     next_step="nvidia-smi nvlink -s; nvidia-smi nvlink -e",
     references=(CATALOGUE + ", Xid 74",),
 )
-def xid74_nvlink(events: Log[XidEvent], whole: Whole) -> Iterator[Seen]:
-    """The registers of the line decide how bad it is; we do not decode them."""
-    yield _plain(events, (74,), whole, "NVLink fault")
+def xid74_nvlink(events: Log[XidEvent], cards: Mine[GpuIdentity], whole: Whole) -> Iterator[Seen]:
+    """The registers of the line tell more on Hopper cards, so what they would mean is said."""
+    hits = [e for e in events if e.code == 74]
+    if not hits:
+        yield none_seen(subject_of(events), whole, "Xid 74")
+        return
+    links = sorted({link for e in hits if (link := link_of(e.says)) is not None})
+    where = f" on link {', '.join(map(str, links))}" if links else ""
+    found = {group for e in hits for group in groups_of(e.says)}
+    first = next((words for group, words in GROUPS.items() if group in found), "")
+    if not first and found:
+        first = "a bit that NVIDIA does not describe: send a report"
+    hopper = [c for c in cards if _is_hopper(c)]
+    if first:
+        first = f"; {'' if hopper else 'on Hopper cards the registers say: '}{first}"
+    yield seen_codes(
+        hits,
+        f"Xid 74: NVLink fault{where}{first}{_who(hits)}",
+        cite(hopper[0], "name", "architecture") if first and hopper else (),
+    )
+
+
+def _is_hopper(card: GpuIdentity) -> bool:
+    name = card.name or ""
+    return card.architecture == "Hopper" or any(m in name for m in ("H100", "H200", "GH200", "H20"))
 
 
 @rule(

@@ -1,10 +1,12 @@
 """Fault numbers without a rule of their own, and codes that one card alone repeats."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from steadygpu.catalog.nvlink5 import CODES as NVLINK5
+from steadygpu.catalog.nvlink5 import decode
 from steadygpu.catalog.xid import xid_row
+from steadygpu.catalog.xid_tools import xid_tools
 from steadygpu.evidence.derive import span
 from steadygpu.evidence.device import DeviceRef
 from steadygpu.evidence.gpu import CardListing, GpuIdentity
@@ -13,6 +15,7 @@ from steadygpu.evidence.link import PciDevice
 from steadygpu.evidence.moment import UNKNOWN, seconds_between
 from steadygpu.evidence.reading import Fact
 from steadygpu.rules.lost import DECISIONS, WEIGHTS
+from steadygpu.rules.nvlink_fatal import is_fatal
 from steadygpu.rules.xid import CATALOGUE, none_seen, seen_codes, sources_of, subject_of
 from steadygpu.verdict.rule import (
     ACTIONS,
@@ -30,28 +33,42 @@ from steadygpu.verdict.rule import (
 )
 
 OWN_RULE = {13, 31, 43, 45, 74, 79, 94, 119, 120}  # the rules of steadygpu.rules.xid
-NVLINK5 = range(144, 151)  # NVIDIA Xid catalogue: NVLink errors since Blackwell
-_NVLINK_WORD = re.compile(r"\b(Fatal|Nonfatal)\b")
+Weight = tuple[Severity, Action, str]
+PLUGIN = "The device plugin of Kubernetes ignores this code unless it is told otherwise."
 REPEATS = 5  # our choice: a program that fails now and then on a card stays below this
 EPISODE_S = 60.0  # our choice: one crash prints a line for each unit of the card within seconds
 
 
-def _weight(event: XidEvent) -> tuple[Severity, Action, str]:
+def _weight(event: XidEvent) -> Weight:
     """Return severity, action and words of one event; a code that needs decoding weighs a warning."""
     row = xid_row(event.code)
     if row is None:
         return "warning", "watch", "a code that no catalogue names"
+    if event.code in NVLINK5 and event.grade is not None:
+        fault = decode(event.code, event.says)
+        where = " ".join(
+            part
+            for part in (
+                fault.unit or "",
+                f"on link {fault.link}" if fault.link is not None else "",
+            )
+            if part
+        )
+        if (known := fault.row) is not None:
+            words = f"{where}: {known.meaning.rstrip('.')}. {known.decision.rstrip('.')}"
+            return known.severity, known.action, words
+        return "warning", "watch", f"{row.meaning.rstrip('.')}; the line says {event.grade} {where}"
     words = f"{row.meaning.rstrip('.')}. {row.decision.rstrip('.')}"
-    if event.code in NVLINK5 and (said := _NVLINK_WORD.search(event.says)):
-        fatal = said[1] == "Fatal"
-        words = f"{row.meaning.rstrip('.')}; the line says {said[1]}"
-        return ("critical", "reset-gpu", words) if fatal else ("warning", "watch", words)
     if row.depends_on_decode:
         return "warning", "watch", words
-    return row.severity, "reboot" if row.action == "drain" else row.action, words
+    return row.severity, row.action, words
 
 
-def _asked(events: Sequence[XidEvent]) -> tuple[Severity, Action, str]:
+def _rank(weight: Weight) -> tuple[int, int]:
+    return SEVERITIES.index(weight[0]), ACTIONS.index(weight[1])
+
+
+def _asked(events: Sequence[XidEvent]) -> Weight:
     """Return what Xid 154 asks for: the last word that was read counts, earlier ones are named."""
     words = [e.recovery for e in events if e.recovery in WEIGHTS]
     if not words:
@@ -71,14 +88,26 @@ def _texts(code: int, events: Sequence[XidEvent]) -> tuple[str | None, str | Non
         return "The driver itself says what this card needs.", DECISIONS.get(
             asked or "", f"Follow the driver: {words}."
         )
-    return (row.meaning, row.decision) if row is not None else (None, None)
+    if code in NVLINK5:
+        faults = [decode(code, e.says).row for e in sorted(events, key=lambda e: _rank(_weight(e)))]
+        if faults and (known := faults[-1]) is not None:
+            return known.meaning, known.decision
+    if row is None:
+        return (
+            "No catalogue that we know names this code.",
+            "Keep a bug report, look the code up in newer notes of NVIDIA, and watch the card.",
+        )
+    tools = xid_tools().get(code)
+    ignored = tools is not None and tools.says.get("k8s_device_plugin") == "ignored"
+    note = f" {PLUGIN}" if ignored and row.action in ("reset-gpu", "reboot", "drain") else ""
+    return row.meaning, row.decision + note
 
 
 @rule(
     id="silent.xid-other",
     title="The driver reported faults of the card",
     severity="critical",
-    action="reboot",
+    action="drain",  # the strongest that a row asks for; each finding has the action of its row
     meaning="The driver printed fault numbers; the catalogue tells what each one means and asks for.",
     decision="Do what the finding names for its worst code.",
     next_step="nvidia-bug-report.sh, then follow the action of the finding",
@@ -86,25 +115,29 @@ def _texts(code: int, events: Sequence[XidEvent]) -> tuple[str | None, str | Non
 )
 def xid_other(events: Log[XidEvent], whole: Whole) -> Iterator[Seen]:
     """Severity and action come from the worst code of the card."""
-    hits = [e for e in events if e.code not in OWN_RULE]
+    hits = [e for e in events if e.code not in OWN_RULE and not is_fatal(e)]
     # A clean-up may name a cause whose own line is not in the text.
     printed = {e.code for e in events}
     named = [
-        replace(e, code=e.previous, recovery=None)
+        replace(e, code=e.previous, says="", recovery=None)
         for e in events
-        if e.code == 45 and e.previous is not None and e.previous not in OWN_RULE | printed
+        if e.code == 45
+        and e.previous is not None
+        and e.previous not in OWN_RULE | printed
+        and not is_fatal(e)
     ]
     hits += named
     if not hits:
         yield none_seen(subject_of(events), whole, "other Xid")
         return
-    weights = {e.code: _weight(e) for e in hits if e.code != 154}
+    weights: dict[int, Weight] = {}
+    for event in hits:
+        if event.code != 154:
+            weight = _weight(event)
+            weights[event.code] = max(weights.get(event.code, weight), weight, key=_rank)
     if asked := [e for e in hits if e.code == 154]:
         weights[154] = _asked(asked)
-    ordered = sorted(
-        weights.items(),
-        key=lambda w: (-SEVERITIES.index(w[1][0]), -ACTIONS.index(w[1][1]), w[0]),
-    )
+    ordered = sorted(sorted(weights.items()), key=lambda w: _rank(w[1]), reverse=True)
     severity, action, _ = ordered[0][1]
     by_45 = {e.code for e in named}
     says = "; ".join(
