@@ -58,8 +58,8 @@ def _words(event: XidEvent) -> str:
 
 
 def _began_here(events: Sequence[XidEvent]) -> bool:
-    """Say whether a link of this card failed and some such line does not blame the other end."""
-    return any(_code(e) in LINK and not _began_elsewhere(e) for e in events)
+    """Say whether a line of this card tells that its link failed and does not blame the other end."""
+    return any(e.code in LINK and not _began_elsewhere(e) for e in events)
 
 
 def _may_follow(cause: Sequence[XidEvent], events: Sequence[XidEvent]) -> bool:
@@ -79,8 +79,8 @@ def _start(events: Sequence[XidEvent]) -> tuple[float, float]:
 def _roots(fatal: dict[DeviceRef, list[XidEvent]]) -> dict[DeviceRef, list[DeviceRef]]:
     """Return the cards where it began, each with the cards that suffered from it.
 
-    It began where the link itself failed and the line does not blame the other end; where no such
-    line is there, on every card whose link failed, else on every card with a fatal line.
+    It began where a line tells that the link itself failed and does not blame the other end; where
+    no such line is there, on every card whose link failed, else on every card with a fatal line.
     """
     failed = [c for c, events in fatal.items() if any(_code(e) in LINK for e in events)]
     began = [c for c in failed if _began_here(fatal[c])] or failed or list(fatal)
