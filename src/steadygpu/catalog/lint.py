@@ -12,6 +12,8 @@ from importlib.resources import files
 
 from steadygpu.catalog.table import Row, package_text
 
+Numbered = Sequence[tuple[int, Row]]  # rows with the line of the file at which each ends
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mistake:
@@ -45,9 +47,7 @@ class Spec:
 
     key: tuple[str, ...]
     columns: dict[str, Column]
-    also: tuple[Callable[[str, Sequence[tuple[int, Row]]], Iterable[Mistake]], ...] = field(
-        default=()
-    )
+    also: tuple[Callable[[str, Numbered], Iterable[Mistake]], ...] = field(default=())
 
 
 def _is_date(cell: str) -> bool:
@@ -111,7 +111,7 @@ _UPPER = _matches(
 _PROOF = {"source": _TEXT, "date": _DATE}
 
 
-def _no_circle(file: str, rows: Sequence[tuple[int, Row]]) -> Iterable[Mistake]:
+def _no_circle(file: str, rows: Numbered) -> Iterable[Mistake]:
     """Find causes that explain themselves by way of others."""
     downs: dict[str, set[str]] = {}
     for _, row in rows:
@@ -256,8 +256,8 @@ SPECS: dict[str, Spec] = {
 }  # fmt: skip
 
 
-def lint(file: str, header: Sequence[str], rows: Sequence[tuple[int, Row]]) -> list[Mistake]:
-    """Return every mistake of a table: `rows` with the line at which each ends."""
+def lint(file: str, header: Sequence[str], rows: Numbered) -> list[Mistake]:
+    """Return every mistake of a table."""
     spec = SPECS.get(file)
     if spec is None:
         return [

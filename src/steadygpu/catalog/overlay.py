@@ -4,9 +4,11 @@ DIR holds files named like ours (xids.csv, causes.csv); a row with the key of on
 others are added. Every row goes through the same checks as ours and brings its own source and date.
 """
 
+import csv
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from steadygpu.catalog.lint import SPECS, Mistake, lint, package_files, parse
+from steadygpu.catalog.lint import SPECS, Mistake, Numbered, lint, package_files, parse
 from steadygpu.catalog.table import Overlay, Row, package_text
 
 LARGEST = 8 * 1024 * 1024  # our choice: hundreds of times our largest file
@@ -22,8 +24,17 @@ class CatalogError(ValueError):
         super().__init__("\n".join(shown + more))
 
 
-def read_overlay(folder: Path, name: str) -> Overlay:
-    """Return the tables of `folder` laid over ours. Raises CatalogError, or OSError where unreadable."""
+def _no_more(_file: str, _rows: Numbered) -> Iterable[Mistake]:
+    return ()
+
+
+def read_overlay(
+    folder: Path, name: str, also: Callable[[str, Numbered], Iterable[Mistake]] = _no_more
+) -> Overlay:
+    """Return the tables of `folder` laid over ours. Raises CatalogError, or OSError where unreadable.
+
+    `also` finds what the catalogue itself cannot know, given a file's name and the user's rows.
+    """
     mistakes: list[Mistake] = []
     tables: dict[str, tuple[Row, ...]] = {}
     paths = sorted(p for p in folder.iterdir() if p.suffix == ".csv")
@@ -37,12 +48,15 @@ def read_overlay(folder: Path, name: str) -> Overlay:
             mistakes.append(_about(path.name, f"larger than {LARGEST // 2**20} MiB"))
             continue
         try:
-            text = path.read_text("utf-8-sig")
+            header, rows = parse(path.read_text("utf-8-sig"))
         except UnicodeDecodeError:
             mistakes.append(_about(path.name, "not UTF-8"))
             continue
-        header, rows = parse(text)
+        except csv.Error as error:
+            mistakes.append(_about(path.name, f"not CSV: {error}"))
+            continue
         found = lint(path.name, header, rows)
+        found += () if found else also(path.name, rows)
         mistakes += found
         if not found:
             merged = _merged(path.name, rows)
@@ -57,7 +71,7 @@ def _about(file: str, wrong: str) -> Mistake:
     return Mistake(file=file, line=1, column="-", wrong=wrong, accepted=", ".join(package_files()))
 
 
-def _merged(file: str, rows: list[tuple[int, Row]]) -> list[tuple[int, Row]]:
+def _merged(file: str, rows: Numbered) -> list[tuple[int, Row]]:
     """Return our rows with those of the same key replaced, then the others; lines are the user's."""
     key = SPECS[file].key
     mine = {tuple(row[name] for name in key): (line, row) for line, row in rows}

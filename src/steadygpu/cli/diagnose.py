@@ -11,6 +11,7 @@ from steadygpu import __version__
 from steadygpu.archives.given import texts_of
 from steadygpu.assemble.assemble import assemble
 from steadygpu.catalog.cause import causes
+from steadygpu.catalog.table import using
 from steadygpu.evidence.reading import HostEvidence, Reading
 from steadygpu.evidence.text import Text
 from steadygpu.readers.kinds import BY_NAME, ask_for
@@ -41,6 +42,10 @@ HEALTHS = ("unhealthy", "degraded", "healthy", "unknown")
     "--strict", is_flag=False, flag_value="yes", type=click.Choice(["yes", "full"]), default=None,
     help="Exit status 3 where something is unknown; full: where a rule was not asked.",
 )  # fmt: skip
+@click.option(
+    "--catalog", metavar="DIR",
+    help="Lay your own rows over ours: files named like those of the catalogue, such as xids.csv.",
+)  # fmt: skip
 @click.option("--no-color", is_flag=True, help="No colour (also: NO_COLOR).")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors; -o is still written.")
 @click.option("-v", "--verbose", is_flag=True, help="Say on standard error how each text was read.")
@@ -50,6 +55,7 @@ def command(
     output: str | None,
     fail_on: str,
     strict: str | None,
+    catalog: str | None,
     no_color: bool,
     quiet: bool,
     verbose: bool,
@@ -63,10 +69,16 @@ def command(
         raise click.UsageError(
             "name the files to read, for example: steadygpu nvidia-smi.txt dmesg.txt"
         )
-    read = _read(paths)
-    if verbose:
-        _tell(read)
-    report = diagnose(read)
+    laid = None
+    if catalog is not None:
+        from steadygpu.cli.overlay import overlay_of
+
+        laid = overlay_of(catalog)
+    with using(laid):
+        read = _read(paths)
+        if verbose:
+            _tell(read)
+        report = diagnose(read, CATALOG if laid is None else f"{CATALOG}+{laid.name}")
     try:
         if output is not None or not quiet:
             _write(report, form, output, no_color)
@@ -94,14 +106,14 @@ def _tell(read: Iterable[tuple[Text, Reading]]) -> None:
         click.echo(f"{name}: {text.kind or 'unknown'}, {facts} facts, {gaps} gaps", err=True)
 
 
-def diagnose(read: Iterable[tuple[Text, Reading]]) -> Report:
-    """Return the report on all hosts in what was read."""
+def diagnose(read: Iterable[tuple[Text, Reading]], catalog: str = CATALOG) -> Report:
+    """Return the report on all hosts in what was read. `catalog` is what it says of the rows in use."""
     hosts = assemble(list(read), lambda kind: BY_NAME[kind].gives)
     answers = tuple(_answer(host) for host in hosts)
     counts = {health: sum(a.answer.health == health for a in answers) for health in HEALTHS}
     return Report(
         version=__version__,
-        catalog=CATALOG,
+        catalog=catalog,
         hosts=answers,
         summary={"hosts": len(answers), **counts},
     )
