@@ -276,11 +276,13 @@ def ecc_unsupported(mode: One[GpuMode], card: Maybe[GpuIdentity]) -> Iterator[Se
         yield fine(mode, f"ECC is {_on(mode.ecc_on)}", "ecc_on")
     elif isinstance(missing, NotHere):
         sources = (missing.source,) if missing.source else cite(mode, "ecc_on")
-        row = card_of(card.name, card.pci_id) if card is not None else None
+        row = card_of(card.name, card.pci_id, card.subsystem_id) if card else None
         note = ""
         if card is not None and row is not None and row.ecc in ("yes", "configurable"):
             note = f", though the {row.model} has ECC: a guest or a driver without it may hide it"
-            sources = tuple(dict.fromkeys((*sources, *cite(card, "name", "pci_id"))))
+            sources = tuple(
+                dict.fromkeys((*sources, *cite(card, "name", "pci_id", "subsystem_id")))
+            )
         yield Finding(subject=mode.device, says=f"ECC mode reads N/A{note}", sources=sources)
     else:
         yield missing
