@@ -1,4 +1,4 @@
-"""Reads `dmidecode`: the power supplies among what the firmware describes. dmidecode 2.12 to 3.6.
+"""Reads `dmidecode`: the product and the power supplies that the firmware describes. dmidecode 2.12 to 3.6.
 
 Each structure begins with a line "Handle 0x0072, DMI type 39, 22 bytes"; unspecified values read "Unknown", "Not
 Specified" or the vendor's filler. A supply of 0 W was not filled in either.
@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from steadygpu.evidence.device import host_ref
 from steadygpu.evidence.power_supply import PowerSupplies
 from steadygpu.evidence.reading import Fact, Reading
+from steadygpu.evidence.setting import Setting
 from steadygpu.evidence.text import Lines
+from steadygpu.readers.setting_word import told_by_product
 from steadygpu.readers.smi_word import Draft
 
 _HANDLE = re.compile(
@@ -23,7 +25,7 @@ _PREFACE = re.compile(
 _FIELD = re.compile(r"\t(?P<key>[A-Z][^:\t]{0,60}): ?(?P<value>.{0,200})$")
 _TITLE = re.compile(r"[A-Z][\w /()-]{2,60}$")
 _WATTS = re.compile(r"(?P<watts>\d{1,6}) W$")
-_SUPPLY = "39"
+_SUPPLY, _SYSTEM = "39", "1"
 
 
 @dataclass(slots=True)
@@ -37,26 +39,39 @@ class _Supply:
 
 
 def read_dmidecode(lines: Lines) -> Reading:
-    """Return the supplies as one record; other structures are passed over."""
+    """Return the supplies as one record and what the host is; other structures are passed over."""
     found: list[_Supply] = []
-    open_ = False
+    system: dict[str, tuple[str, int]] = {}
+    open_ = ""
     read_to = 0
     for at, line in enumerate(lines.clean):
         if not line.strip():
             continue
         if handle := _HANDLE.match(line):
-            open_ = handle["type"] == _SUPPLY
-            if open_:
+            open_ = handle["type"]
+            if open_ == _SUPPLY:
                 found.append(_Supply(at))
         elif pair := _FIELD.match(line):
-            if open_:
+            if open_ == _SUPPLY:
                 _take(found[-1], pair["key"], pair["value"].strip(), at)
+            elif open_ == _SYSTEM and pair["key"] in ("Manufacturer", "Product Name"):
+                system.setdefault(pair["key"], (pair["value"].strip(), at))
         elif not (
             line.startswith("\t") or _PREFACE.match(line) or (read_to and _TITLE.match(line))
         ):
             break
         read_to = at + 1
-    return Reading(facts=_facts(lines, found), read_to=read_to)
+    return Reading(facts=(*_facts(lines, found), *_setting(lines, system)), read_to=read_to)
+
+
+def _setting(lines: Lines, system: dict[str, tuple[str, int]]) -> tuple[Fact, ...]:
+    told = told_by_product(" ".join(word for word, _ in system.values()))
+    if told is None:
+        return ()
+    proof = tuple(lines.cite(at, at, "kind", "hypervisor") for _, at in system.values())
+    return (
+        Setting(device=host_ref(), kind=told[0], by="dmidecode", hypervisor=told[1], sources=proof),
+    )
 
 
 def _take(supply: _Supply, key: str, value: str, at: int) -> None:

@@ -24,6 +24,7 @@ from steadygpu.evidence.kernel_log import (
     SxidEvent,
 )
 from steadygpu.evidence.moment import Moment
+from steadygpu.evidence.setting import Setting
 from steadygpu.readers.kernel_log_aer import AerReports
 from steadygpu.readers.kernel_log_fold import Fold, Line
 from steadygpu.readers.kernel_log_nvrm import NvrmMessages
@@ -65,7 +66,7 @@ Family = tuple[str, "Callable[[Families, Line], bool]"]
 
 Fact = (
     NvrmEvent | KernelEvent | LinkDownEvent | DriverBindEvent | SxidEvent | MemoryErrorEvent
-    | NicEvent | DiskEvent | AmdgpuEvent
+    | NicEvent | DiskEvent | AmdgpuEvent | Setting
 )  # fmt: skip
 
 

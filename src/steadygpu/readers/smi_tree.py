@@ -9,11 +9,18 @@ from steadygpu.evidence.ecc import EccCounters
 from steadygpu.evidence.gpu import CardListing, GpuErrorCells, GpuLoad, GpuProcess, MigInstance
 from steadygpu.evidence.moment import UNKNOWN, Moment
 from steadygpu.evidence.reading import Fact
+from steadygpu.evidence.setting import Setting
 from steadygpu.evidence.text import Lines
 from steadygpu.readers.smi_fields import LOAD, MIG, PROCESS, RECORDS, Records, Row, ecc_rows
 from steadygpu.readers.smi_word import Draft, moment_of, reason_of, whole_of
 
 Cells = dict[str, tuple[str, int, int]]  # path: word, first and last position
+
+
+_GUEST_MODES = (
+    "Pass-Through",
+    "VGPU",
+)  # nvidia-smi(1), Virtualization mode: how a guest has its card
 
 
 @dataclass(slots=True)
@@ -82,7 +89,20 @@ def facts_of(tree: Tree) -> tuple[Fact, ...]:
             "container": tree.lines.in_container,
         }  # fmt: skip
         out += draft.record(CardListing, host_ref(), at)
-    return tuple(out)
+    return (*out, *_setting(tree, at))
+
+
+def _setting(tree: Tree, at: Moment) -> tuple[Fact, ...]:
+    """Return that the host is a guest where a card was passed through to it or is a vGPU of it."""
+    path = "gpu_virtualization_mode/virtualization_mode"
+    found = [cell for card in tree.cards if (cell := card.cells.get(path)) is not None]
+    modes = [(word.strip(), a, b) for word, a, b in found if word.strip() in _GUEST_MODES]
+    if not modes:
+        return ()
+    proof = tuple(tree.lines.cite(a, b, "kind", "hypervisor") for _, a, b in modes)
+    return (
+        Setting(device=host_ref(), at=at, kind="vm", by=tree.tool, hypervisor=modes[0][0], sources=proof),
+    )  # fmt: skip
 
 
 def versions(tree: Tree, at: Moment) -> list[Fact]:

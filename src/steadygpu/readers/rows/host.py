@@ -29,7 +29,7 @@ ROWS: tuple[Kind, ...] = (
         command="lscpu",
         reader=READERS + "lscpu:read_lscpu",
         heads=(r"Architecture:\s+\S", r"(?:On-line )?CPU\(s\)(?: list)?:\s+\d", r"CPU op-mode\(s\):\s", r"NUMA node\(s\):\s", r"NUMA node\d+ CPU\(s\):"),
-        gives=("CpuLayout",),
+        gives=("CpuLayout", "Setting"),
     ),
     Kind(
         name="numactl",
@@ -50,5 +50,14 @@ ROWS: tuple[Kind, ...] = (
             r"[a-z]\w* \d+ \d+ (?:-|[\w,]+,) (?:Live|Loading|Unloading) 0x",
         ),
         gives=("KernelModule", "ModuleListing"),
+    ),
+    Kind(
+        name="uname",
+        title="the kernel that runs",
+        command="uname -a",
+        reader=READERS + "uname:read_uname",
+        heads=(r"Linux [\w.-]{1,64} \d{1,3}\.\d{1,4}[\w.+~-]{0,100} #\d",),
+        gives=("KernelVersion", "Setting"),
+        files=("*uname*",),
     ),
 )  # fmt: skip

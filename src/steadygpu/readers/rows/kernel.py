@@ -40,7 +40,7 @@ ROWS: tuple[Kind, ...] = (
         gives=(
             "KernelLogSpan", "ClockAnchor", "XidEvent", "NvrmEvent", "AerEvent", "LinkDownEvent",
             "DriverBindEvent", "KernelEvent", "SxidEvent", "MemoryErrorEvent", "NicEvent", "DiskEvent",
-            "AmdgpuEvent",
+            "AmdgpuEvent", "Setting",
         ),
         files=("dmesg*", "kern.log*", "syslog*", "*journalctl*"),
         logs=True,

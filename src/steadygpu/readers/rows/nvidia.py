@@ -8,7 +8,7 @@ _GPU_ALL = (
 )  # fmt: skip
 _GPU_DEEP = (
     *_GPU_ALL, "GpuReasonCounters", "EccCounters", "RetiredPages", "RowRemap", "GpuRecovery",
-    "GpuFabric", "PcieLink", "MigInstance",
+    "GpuFabric", "PcieLink", "MigInstance", "Setting",
 )  # fmt: skip
 
 ROWS: tuple[Kind, ...] = (
