@@ -13,6 +13,7 @@ from steadygpu.evidence.kernel_log import (
     NicEvent,
     SxidEvent,
 )
+from steadygpu.evidence.setting import Setting
 from steadygpu.evidence.source import Source
 from steadygpu.rules import aer, host_fault, sxid
 from steadygpu.verdict.rule import Finding, Fine, Unclear
@@ -157,8 +158,17 @@ def test_reports_that_the_firmware_keeps_leave_the_question_open() -> None:
     kept = make(KernelEvent, HOST, what="aer_firmware", says="platform does not support [AER]")
     rules = (aer.aer_corrected_on_gpu_path, aer.aer_corrected_elsewhere, aer.aer_uncorrected)
     for rule in rules:
-        nothing = [()] * (len(rule.needs) - 2)
+        nothing = [()] * (len(rule.needs) - 3)
         assert isinstance(one(rule, *nothing, True, ()), Fine)
         seen = one(rule, *nothing, True, (kept,))
         assert isinstance(seen, Unclear)
         assert "platform does not support [AER]" in seen.why
+
+
+@pytest.mark.parametrize(("kind", "open_"), [("vm", True), ("wsl", True), ("container", False)])
+def test_a_guest_does_not_see_the_ports_above_its_cards(kind: Any, open_: bool) -> None:
+    setting = make(Setting, HOST, kind=kind, by="uname")
+    for rule in (aer.aer_corrected_on_gpu_path, aer.aer_corrected_elsewhere, aer.aer_uncorrected):
+        nothing = [()] * (len(rule.needs) - 3)
+        seen = one(rule, *nothing, True, (), (setting,))
+        assert isinstance(seen, Unclear if open_ else Fine)

@@ -15,11 +15,13 @@ from steadygpu.evidence.kernel_log import (
 )
 from steadygpu.evidence.link import PciDevice, PciErrorStatus
 from steadygpu.evidence.moment import UNKNOWN, seconds_between
+from steadygpu.evidence.setting import Setting, guest
 from steadygpu.evidence.source import Source
 from steadygpu.verdict.rule import (
     All,
     Finding,
     Fine,
+    Mine,
     NotHere,
     Seen,
     Unclear,
@@ -141,11 +143,8 @@ def _finding(events: Sequence[AerEvent], place: Place, words: str) -> Finding:
     count = sum(e.count for e in events)
     words = words if count > 1 else words.replace("errors", "error", 1)
     first, last = span(events)
-    after = (
-        f"; {', '.join(t.bdf or 'a card' for t in place.touches)} lies behind it"
-        if place.touches
-        else ""
-    )
+    behind = ", ".join(t.bdf or "a card" for t in place.touches)
+    after = f"; {behind} lies behind it" if behind else ""
     return Finding(
         subject=events[0].device,
         says=f"{count} {words}" + (f": {names}" if names else "") + after,
@@ -157,12 +156,22 @@ def _finding(events: Sequence[AerEvent], place: Place, words: str) -> Finding:
     )
 
 
-def _none(seen: bool, whole: bool, what: str, kernel: Sequence[KernelEvent]) -> Iterator[Seen]:
+def _none(
+    seen: bool, whole: bool, what: str, kernel: Sequence[KernelEvent], settings: Sequence[Setting]
+) -> Iterator[Seen]:
     """Yield what it means that nothing was reported, once for the host.
 
     Where the firmware keeps the reports to itself, the kernel prints none, so their absence proves nothing.
+    Nor does it in a guest: the ports above its cards belong to the host.
     """
     if seen:
+        return
+    if virtual := guest(settings):
+        why = (
+            f"this is {virtual.words}: its host sees the ports above the cards, and a {what} there"
+        )
+        ask = "on the host: sudo dmesg | grep -E 'AER|PCIe Bus Error'"
+        yield Unclear(subject=host_ref(), why=why, ask=ask)
         return
     kept = next((e for e in kernel if e.what == "aer_firmware"), None)
     if kept is not None:
@@ -202,6 +211,7 @@ def _unplaced(device: DeviceRef) -> Unclear:
 def aer_corrected_on_gpu_path(
     events: All[AerEvent], status: All[PciErrorStatus], pci: All[PciDevice],
     xids: All[XidEvent], driver: All[NvrmEvent], whole: Whole, kernel: All[KernelEvent] = (),
+    settings: Mine[Setting] = (),
 ) -> Iterator[Seen]:  # fmt: skip
     """Bits that a register merely kept since boot are history; a report in the log is an event."""
     groups = _by_device([e for e in events if e.severity == "corrected"])
@@ -223,7 +233,7 @@ def aer_corrected_on_gpu_path(
             continue
         judged.add(kept.device)
         yield _kept_corrected(kept, place)
-    yield from _none(bool(judged), whole, "corrected PCIe error", kernel)
+    yield from _none(bool(judged), whole, "corrected PCIe error", kernel, settings)
 
 
 def _kept_corrected(kept: PciErrorStatus, place: Place) -> Seen:
@@ -256,13 +266,9 @@ def _kept_corrected(kept: PciErrorStatus, place: Place) -> Seen:
     references=(SPEC + ", correctable errors",),
 )
 def aer_corrected_elsewhere(
-    events: All[AerEvent],
-    pci: All[PciDevice],
-    xids: All[XidEvent],
-    driver: All[NvrmEvent],
-    whole: Whole,
-    kernel: All[KernelEvent] = (),
-) -> Iterator[Seen]:
+    events: All[AerEvent], pci: All[PciDevice], xids: All[XidEvent], driver: All[NvrmEvent],
+    whole: Whole, kernel: All[KernelEvent] = (), settings: Mine[Setting] = (),
+) -> Iterator[Seen]:  # fmt: skip
     """The counterpart of the rule on the path; a port of unknown place is that rule's question."""
     groups = _by_device([e for e in events if e.severity == "corrected"])
     lost = _losses(xids, driver)
@@ -276,7 +282,7 @@ def aer_corrected_elsewhere(
             yield _unplaced(device)
         else:
             yield Fine(subject=device, because="on the path to a card")
-    yield from _none(judged, whole, "corrected PCIe error", kernel)
+    yield from _none(judged, whole, "corrected PCIe error", kernel, settings)
 
 
 @rule(
@@ -293,7 +299,7 @@ def aer_corrected_elsewhere(
 def aer_uncorrected(
     events: All[AerEvent], downs: All[LinkDownEvent], status: All[PciErrorStatus],
     pci: All[PciDevice], xids: All[XidEvent], driver: All[NvrmEvent], whole: Whole,
-    kernel: All[KernelEvent] = (),
+    kernel: All[KernelEvent] = (), settings: Mine[Setting] = (),
 ) -> Iterator[Seen]:  # fmt: skip
     """A link that went away by surprise counts by itself; anything else needs a card behind it."""
     groups = _by_device(
@@ -336,7 +342,7 @@ def aer_uncorrected(
             continue
         judged.add(kept.device)
         yield _kept_uncorrected(kept, place)
-    yield from _none(bool(judged), whole, "uncorrected PCIe error", kernel)
+    yield from _none(bool(judged), whole, "uncorrected PCIe error", kernel, settings)
 
 
 def _only_probing(events: Sequence[AerEvent]) -> bool:
