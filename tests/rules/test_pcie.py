@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 
 from rules.hand import cited, found, one, weight
-from steadygpu.evidence.device import DeviceRef
+from steadygpu.evidence.device import DeviceRef, host_ref
 from steadygpu.evidence.gpu import GpuClock, GpuLoad
 from steadygpu.evidence.link import PciDevice, PcieLink
 from steadygpu.evidence.moment import Moment
+from steadygpu.evidence.setting import Setting
 from steadygpu.evidence.source import Absent, Source
 from steadygpu.rules import pcie
 from steadygpu.verdict.rule import Finding, Fine, NotHere, Seen, Unclear
@@ -269,3 +270,51 @@ def test_low_speed_in_a_slow_state_of_the_card_is_left_open() -> None:
     slow = link(speed_gts=2.5)
     assert isinstance(speed(slow, clock=make(GpuClock, pstate=8)), Unclear)
     assert isinstance(speed(slow, clock=make(GpuClock, pstate=2)), Finding)
+
+
+def setting(kind: Any) -> Any:
+    return make(Setting, host_ref(), kind=kind, by="lscpu")
+
+
+GUEST, METAL = (setting("vm"),), (setting("bare-metal"),)
+
+
+def test_a_guest_says_nothing_of_the_slot() -> None:
+    rule, virtual = pcie.pcie_limited_by_slot, link(PORT, max_width=1, max_speed_gts=2.5)
+    links = (link(), virtual)
+    assert isinstance(one(rule, link(), links, BELOW, GUEST), NotHere)
+    assert isinstance(one(rule, link(), links, BELOW, METAL), Finding)
+    assert isinstance(one(rule, link(), links, BELOW, ()), Finding)
+
+
+@pytest.mark.parametrize(("lanes", "port", "wanted"), [
+    (16, 1, Fine), (8, 1, Unclear), (1, 1, Unclear), (8, 32, Finding), (16, 32, Fine), (8, None, Finding),
+])  # fmt: skip
+def test_lanes_in_a_guest_count_against_the_card_alone(
+    lanes: int, port: int | None, wanted: type[Seen]
+) -> None:
+    own = link(width=lanes)
+    links = (own, link(PORT, width=1, max_width=port)) if port else (own,)
+    devices = BELOW if port else ()
+    assert isinstance(one(pcie.pcie_width_low, own, links, devices, GUEST), wanted)
+    if port == 1:
+        assert isinstance(one(pcie.pcie_width_low, own, links, devices, METAL), Fine)
+
+
+def test_lost_lanes_in_a_guest_are_milder() -> None:
+    rule, half, few = pcie.pcie_width_low, link(width=8), link(width=4)
+    assert weight(rule, found(one(rule, half, (half,), (), GUEST))) == ("info", "none")
+    assert weight(rule, found(one(rule, few, (few,), (), GUEST))) == ("warning", "watch")
+    assert weight(rule, found(one(rule, half, (half,), (), METAL))) == ("warning", "fix-feed")
+    links = (link(), link(PORT), link(UP, width=4), link(ROOT, width=4))
+    assert isinstance(one(rule, link(), links, SWITCH, GUEST), Fine)
+    assert isinstance(one(rule, link(), links, SWITCH, METAL), Finding)
+
+
+def test_speed_in_a_guest_counts_against_the_card_alone() -> None:
+    rule, slow = pcie.pcie_speed_low_under_load, link(speed_gts=2.5)
+    port = link(PORT, max_speed_gts=2.5)
+    assert isinstance(one(rule, slow, BUSY, None, (slow, port), BELOW, GUEST), Unclear)
+    assert isinstance(one(rule, slow, BUSY, None, (slow, port), BELOW, METAL), Fine)
+    assert isinstance(one(rule, link(), BUSY, None, (link(), port), BELOW, GUEST), Fine)
+    assert isinstance(one(rule, slow, BUSY, None, (slow,), (), GUEST), Finding)

@@ -167,9 +167,7 @@ def _none(
     if seen:
         return
     if virtual := guest(settings):
-        why = (
-            f"this is {virtual.words}: its host sees the ports above the cards, and a {what} there"
-        )
+        why = f"this is {virtual.words}: only its host sees the ports above the cards, and each {what} there"
         ask = "on the host: sudo dmesg | grep -E 'AER|PCIe Bus Error'"
         yield Unclear(subject=host_ref(), why=why, ask=ask)
         return

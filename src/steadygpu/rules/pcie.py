@@ -7,6 +7,7 @@ from steadygpu.evidence.derive import growth
 from steadygpu.evidence.gpu import GpuClock, GpuLoad
 from steadygpu.evidence.link import PciDevice, PcieLink
 from steadygpu.evidence.pcie_path import Segment, segments, whole
+from steadygpu.evidence.setting import Setting, guest
 from steadygpu.evidence.source import Source
 from steadygpu.verdict.rule import (
     All,
@@ -24,12 +25,11 @@ from steadygpu.verdict.rule import (
     rule,
 )
 
-SLOWEST_AT_WORK = (
-    3  # nvidia-smi(1), Performance State: GeForce computes in P2, slower states save power
-)
+SLOWEST_AT_WORK = 3  # nvidia-smi(1), Performance State: GeForce computes in P2, slower saves power
 UNDER_LOAD = 0.2  # our choice: a card this busy does not save power on its link
 LSPCI = "sudo lspci -vvnn"
 AGAIN = "nvidia-smi -q, while the job runs"
+TWICE = "nvidia-smi -q, twice, a minute apart"
 REPLAYS_PER_MIN = (
     8  # DCGM, DCGM_LIMIT_MAX_PCIREPLAY_RATE (dcgm_gpu_hardware_limits.h, read 2026-11)
 )
@@ -64,6 +64,20 @@ def _expected(
         return above, (*cite(link, field), *cite(port, field)), "port above"
     proof = cite(link, field) if port is None else (*cite(link, field), *cite(port, field))
     return own, proof, "card"
+
+
+def _past_guest(
+    link: PcieLink, limit: tuple[float, tuple[Source, ...], str] | None, settings: Sequence[Setting], field: str
+) -> Fine | Unclear | None:  # fmt: skip
+    """Return what is so in a guest where the port above seems to be the limit: that port is the hypervisor's."""
+    virtual = guest(settings)
+    if virtual is None or limit is None or limit[2] == "card":
+        return None
+    has, can = getattr(link, field), getattr(link, f"max_{field}")
+    if has >= can:
+        return fine(link, f"{has:g} of {can:g}", field)
+    why = f"{field.split('_')[0]} {has:g} of {can:g}, and in {virtual.words} the port above tells nothing of the slot"
+    return Unclear(subject=link.device, why=why, ask=f"on its host: {LSPCI}")
 
 
 def _bad_above(
@@ -132,9 +146,9 @@ def _at_work(
     rules_out=True,
 )
 def pcie_width_low(
-    link: One[PcieLink], links: All[PcieLink], devices: All[PciDevice]
+    link: One[PcieLink], links: All[PcieLink], devices: All[PciDevice], settings: All[Setting] = ()
 ) -> Iterator[Seen]:
-    """Each link up to the root port against the narrower of its two ends, at any load."""
+    """Each link up to the root port against the narrower of its two ends, at any load; in a guest, the card's own."""
     if link.device.kind != "card":
         yield NotHere(subject=link.device, because="not a card")
         return
@@ -145,24 +159,37 @@ def pcie_width_low(
     expected = _expected(link, port, "max_width")
     assert link.width is not None
     if link.width == 0:
-        yield NotHere(
-            subject=link.device, because="no link of its own: a virtual function or machine"
-        )
+        because = "no link of its own: a virtual function or machine"
+        yield NotHere(subject=link.device, because=because)
     elif expected is None:
-        yield Unclear(
-            subject=link.device, why="the width of the port above was not read", ask=LSPCI
-        )
+        why = "the width of the port above was not read"
+        yield Unclear(subject=link.device, why=why, ask=LSPCI)
+    elif virtual := _past_guest(link, expected, settings, "width"):
+        yield virtual
     elif link.width < expected[0] and _port_hidden(link, devices):
         yield Unclear(subject=link.device, why="the port above is not known", ask=LSPCI)
     elif link.width < expected[0]:
-        yield Finding(
+        found = Finding(
             subject=link.device, says=f"x{link.width} where x{expected[0]:.0f} is expected ({expected[2]})",
             sources=tuple(dict.fromkeys((*cite(link, "width"), *expected[1]))), first=link.at, last=link.at,
         )  # fmt: skip
-    elif bad := _bad_above(link, links, devices, "width"):
+        yield _of_guest(found, settings, half=2 * link.width >= expected[0])
+    elif not guest(settings) and (bad := _bad_above(link, links, devices, "width")):
         yield bad
     else:
         yield fine(link, f"x{link.width} of x{expected[0]:.0f}", "width")
+
+
+def _of_guest(found: Finding, settings: Sequence[Setting], half: bool) -> Finding:
+    """Return what a guest can do about lost lanes: ask. Clouds wire many cards with half of their lanes."""
+    virtual = guest(settings)
+    if virtual is None:
+        return found
+    return replace(
+        found, says=f"{found.says}, in {virtual.words}", severity="info" if half else "warning",
+        action="none" if half else "watch", decision="Ask who runs the host how the slot is wired.",
+        next_step=f"On the host: {LSPCI}",
+    )  # fmt: skip
 
 
 @rule(
@@ -179,7 +206,7 @@ def pcie_width_low(
 )
 def pcie_speed_low_under_load(
     link: One[PcieLink], load: Maybe[GpuLoad], clock: Maybe[GpuClock], links: All[PcieLink],
-    devices: All[PciDevice],
+    devices: All[PciDevice], settings: All[Setting] = (),
 ) -> Iterator[Seen]:  # fmt: skip
     """Low speed while idle, or in a slow state of the card, saves power and proves nothing."""
     if link.device.kind != "card":
@@ -191,11 +218,12 @@ def pcie_speed_low_under_load(
     expected = _expected(link, _port(link, links, devices), "max_speed_gts")
     assert link.speed_gts is not None
     if expected is None:
-        yield Unclear(
-            subject=link.device, why="the speed of the port above was not read", ask=LSPCI
-        )
+        why = "the speed of the port above was not read"
+        yield Unclear(subject=link.device, why=why, ask=LSPCI)
+    elif virtual := _past_guest(link, expected, settings, "speed_gts"):
+        yield virtual
     elif link.speed_gts >= expected[0]:
-        bad = _bad_above(link, links, devices, "speed_gts")
+        bad = None if guest(settings) else _bad_above(link, links, devices, "speed_gts")
         if isinstance(bad, Finding):
             yield _at_work(bad, link, load, clock)
         else:
@@ -203,11 +231,8 @@ def pcie_speed_low_under_load(
     elif _port_hidden(link, devices):
         yield Unclear(subject=link.device, why="the port above is not known", ask=LSPCI)
     elif load is None or load.busy_ratio is None:
-        yield Unclear(
-            subject=link.device,
-            why="low speed, and no text shows whether the card was at work",
-            ask=AGAIN,
-        )
+        why = "low speed, and no text shows whether the card was at work"
+        yield Unclear(subject=link.device, why=why, ask=AGAIN)
     elif load.busy_ratio < UNDER_LOAD:
         yield Unclear(subject=link.device, why="low speed read while the card was idle", ask=AGAIN)
     elif clock is not None and (clock.pstate or 0) > SLOWEST_AT_WORK:
@@ -240,9 +265,8 @@ def pcie_speed_idle(link: One[PcieLink], load: Maybe[GpuLoad]) -> Iterator[Seen]
     elif (link.speed_gts or 0.0) >= (link.max_speed_gts or 0.0):
         yield fine(link, f"{link.speed_gts:g} GT/s", "speed_gts")
     elif load is None or load.busy_ratio is None:
-        yield Unclear(
-            subject=link.device, why="no text shows whether the card was at work", ask=AGAIN
-        )
+        why = "no text shows whether the card was at work"
+        yield Unclear(subject=link.device, why=why, ask=AGAIN)
     elif load.busy_ratio < UNDER_LOAD:
         yield Finding(
             subject=link.device,
@@ -251,9 +275,8 @@ def pcie_speed_idle(link: One[PcieLink], load: Maybe[GpuLoad]) -> Iterator[Seen]
             first=link.at, last=link.at,
         )  # fmt: skip
     else:
-        yield Fine(
-            subject=link.device, because="the card was at work", sources=cite(load, "busy_ratio")
-        )
+        because = "the card was at work"
+        yield Fine(subject=link.device, because=because, sources=cite(load, "busy_ratio"))
 
 
 @rule(
@@ -267,27 +290,27 @@ def pcie_speed_idle(link: One[PcieLink], load: Maybe[GpuLoad]) -> Iterator[Seen]
     references=(SPEC,),
 )
 def pcie_limited_by_slot(
-    link: One[PcieLink], links: All[PcieLink], devices: All[PciDevice]
+    link: One[PcieLink], links: All[PcieLink], devices: All[PciDevice], settings: All[Setting] = ()
 ) -> Iterator[Seen]:
     """What the ports above can do, against what the card can do; the narrowest on the path is named."""
     if link.device.kind != "card":
         yield NotHere(subject=link.device, because="not a card")
         return
+    if virtual := guest(settings):
+        because = f"in {virtual.words} the ports above are not those of the slot"
+        yield NotHere(subject=link.device, because=because)
+        return
     port = _port(link, links, devices)
     if port is None:
         yield Unclear(subject=link.device, why="no text shows the port above the card", ask=LSPCI)
         return
-    if missing := lacking(link, "max_width", "max_speed_gts") or lacking(
-        port, "max_width", "max_speed_gts"
-    ):
+    both = ("max_width", "max_speed_gts")
+    if missing := lacking(link, *both) or lacking(port, *both):
         yield missing if missing.subject == link.device else Unclear(
             subject=link.device, why="the port above was not read in full", ask=LSPCI
         )  # fmt: skip
         return
-    low = [
-        field for field in ("max_width", "max_speed_gts")
-        if getattr(port, field) < getattr(link, field)
-    ]  # fmt: skip
+    low = [field for field in both if getattr(port, field) < getattr(link, field)]
     if low:
         says = "; ".join(
             f"port {'x' if f == 'max_width' else ''}{getattr(port, f):g}, card {'x' if f == 'max_width' else ''}"
@@ -296,17 +319,12 @@ def pcie_limited_by_slot(
         )
         proof = (*cite(port, *low), *cite(link, *low))
         yield Finding(
-            subject=link.device,
-            says=says,
-            sources=tuple(dict.fromkeys(proof)),
-            first=link.at,
-            last=link.at,
-        )
+            subject=link.device, says=says, sources=tuple(dict.fromkeys(proof)), first=link.at, last=link.at
+        )  # fmt: skip
     else:
+        because = "the port can do what the card can"
         yield _narrow_above(link, links, devices) or Fine(
-            subject=link.device,
-            because="the port can do what the card can",
-            sources=cite(port, "max_width"),
+            subject=link.device, because=because, sources=cite(port, "max_width")
         )
 
 
@@ -356,19 +374,14 @@ def link_errors(links: Trend[PcieLink]) -> Iterator[Seen]:
         return
     if len(counted) < 2:
         for link in links[:1]:
-            why = (
-                "replays of one moment do not tell how fast they come"
-                if counted
-                else "no replay counter was read"
-            )
-            yield Unclear(subject=link.device, why=why, ask="nvidia-smi -q, twice, a minute apart")
+            why = "replays of one moment do not tell how fast they come"
+            why = why if counted else "no replay counter was read"
+            yield Unclear(subject=link.device, why=why, ask=TWICE)
         return
     grown = growth(counted, "replays")
     if grown is None or grown.span_s is None:
         why = "the times of the two texts cannot be compared"
-        yield Unclear(
-            subject=counted[0].device, why=why, ask="nvidia-smi -q, twice, a minute apart"
-        )
+        yield Unclear(subject=counted[0].device, why=why, ask=TWICE)
         return
     first, last = counted[0], counted[-1]
     minutes = grown.span_s / 60
