@@ -5,10 +5,11 @@ from typing import Any
 from rules.hand import one, says
 from steadygpu.evidence.device import DeviceRef
 from steadygpu.evidence.gpu import GpuLoad, GpuMemory, GpuMode, GpuProcess
+from steadygpu.evidence.setting import Setting
 from steadygpu.evidence.source import Source
 from steadygpu.evidence.units import GIB
 from steadygpu.rules import card_memory
-from steadygpu.verdict.rule import Fine, NotHere, Unclear
+from steadygpu.verdict.rule import Finding, Fine, NotHere, Unclear
 
 CARD = DeviceRef(kind="card", index=0)
 PROOF = (Source(name="a.txt", quote="a line"),)
@@ -36,6 +37,10 @@ def test_memory_without_visible_process_not_on_mig_or_wddm() -> None:
     assert isinstance(one(rule, empty, used, make(GpuMode, mig_on=False)), Unclear)
     assert isinstance(one(rule, empty, used, make(GpuMode, persistence_on=True)), Unclear)
     assert isinstance(one(rule, empty, used, None), Unclear)
+    for kind, outcome in (("wsl", NotHere), ("container", NotHere), ("vm", Finding)):
+        assert isinstance(
+            one(rule, empty, used, linux, (make(Setting, kind=kind, by="x"),)), outcome
+        )
     assert isinstance(one(rule, make(GpuLoad), used, linux), Unclear)
     assert isinstance(one(rule, make(GpuLoad, has_process=True), used, linux), Fine)
 

@@ -5,6 +5,7 @@ from typing import Any
 from rules.hand import one, says
 from steadygpu.evidence.device import DeviceRef, host_ref
 from steadygpu.evidence.gpu import GpuFabric, GpuLoad, GpuMemory, GpuMode, GpuProcess
+from steadygpu.evidence.setting import Setting
 from steadygpu.evidence.source import Source
 from steadygpu.evidence.units import MIB
 from steadygpu.rules import card_mode
@@ -59,6 +60,14 @@ def test_persistence_off_on_linux_only() -> None:
     assert says(one(rule, make(GpuMode, CARD, persistence_on=False)))
     assert isinstance(one(rule, make(GpuMode, CARD, persistence_on=True)), Fine)
     assert isinstance(one(rule, make(GpuMode, CARD, driver_model="WDDM")), NotHere)
+    off = make(GpuMode, CARD, persistence_on=False)
+    for kind, outcome in (
+        ("wsl", NotHere),
+        ("jetson", NotHere),
+        ("vm", Finding),
+        ("container", Finding),
+    ):
+        assert isinstance(one(rule, off, (make(Setting, CARD, kind=kind, by="uname"),)), outcome)
     assert isinstance(one(rule, make(GpuMode, CARD)), Unclear)
 
 

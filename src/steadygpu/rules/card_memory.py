@@ -4,9 +4,11 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from steadygpu.evidence.gpu import GpuLoad, GpuMemory, GpuMode, GpuProcess
+from steadygpu.evidence.setting import Setting, setting_of
 from steadygpu.evidence.units import GIB, MIB
 from steadygpu.rules.throttle import missing
 from steadygpu.verdict.rule import (
+    All,
     Finding,
     Fine,
     Maybe,
@@ -54,6 +56,15 @@ def memory_near_full(memory: One[GpuMemory]) -> Iterator[Seen]:
         yield Fine(subject=memory.device, because=says, sources=proof)
 
 
+def _elsewhere(settings: Sequence[Setting], load: GpuLoad) -> NotHere | None:
+    """Return that only processes of this place are listed, where a text says what it is."""
+    setting = setting_of(settings)
+    if setting is None or setting.kind not in ("wsl", "container"):
+        return None
+    because = f"{setting.words} does not list processes of others, who may hold this memory"
+    return NotHere(subject=load.device, because=because)
+
+
 def _hides_processes(mode: GpuMode | None, load: GpuLoad) -> Seen | None:
     """Return what to say where this card lists no processes by design or that is not known."""
     if mode is None:
@@ -82,9 +93,9 @@ def _hides_processes(mode: GpuMode | None, load: GpuLoad) -> Seen | None:
     references=("nvidia-smi(1), Processes",),
 )
 def memory_without_visible_process(
-    load: One[GpuLoad], memory: Maybe[GpuMemory], mode: Maybe[GpuMode]
+    load: One[GpuLoad], memory: Maybe[GpuMemory], mode: Maybe[GpuMode], settings: All[Setting] = ()
 ) -> Iterator[Seen]:
-    """The list was printed and is empty while more than 1 GiB is used; not on MIG or WDDM."""
+    """The list was printed and is empty while more than 1 GiB is used; not on MIG, WDDM or WSL, nor in a container."""
     if load.has_process is None:
         yield missing(load, load, "processes", "has_process", ask="nvidia-smi")
     elif load.has_process:
@@ -96,7 +107,7 @@ def memory_without_visible_process(
             subject=load.device, because=f"{memory.used_bytes // MIB} MiB used",
             sources=cite(memory, "used_bytes"),
         )  # fmt: skip
-    elif hidden := _hides_processes(mode, load):
+    elif hidden := _hides_processes(mode, load) or _elsewhere(settings, load):
         yield hidden
     else:
         yield Finding(

@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 
 from steadygpu.evidence.gpu import GpuFabric, GpuLoad, GpuMemory, GpuMode, GpuProcess, MigInstance
+from steadygpu.evidence.setting import Setting, setting_of
 from steadygpu.evidence.units import MIB
 from steadygpu.verdict.rule import (
+    All,
     Finding,
     Fine,
     Maybe,
@@ -92,10 +94,13 @@ def compute_mode_exclusive(
     next_step="sudo nvidia-smi -pm 1; to keep it, run nvidia-persistenced without --no-persistence-mode",
     references=("NVIDIA driver README, chapter 26, persistence",),
 )
-def persistence_off(mode: One[GpuMode]) -> Iterator[Seen]:
-    """Linux only: Windows keeps its driver loaded."""
+def persistence_off(mode: One[GpuMode], settings: All[Setting] = ()) -> Iterator[Seen]:
+    """Linux only: Windows keeps its driver loaded, that of WSL too; a Jetson has its card at hand always."""
+    setting = setting_of(settings)
     if mode.driver_model is not None:
         yield NotHere(subject=mode.device, because=f"driver model is {mode.driver_model}")
+    elif setting is not None and setting.kind in ("wsl", "jetson"):
+        yield NotHere(subject=mode.device, because=f"the driver stays loaded in {setting.words}")
     elif said := lacking(mode, "persistence_on"):
         yield said
     elif mode.persistence_on:
