@@ -9,6 +9,7 @@ from steadygpu.evidence.device import host_ref
 from steadygpu.evidence.setting import KernelVersion, Setting, guest, setting_of
 from steadygpu.evidence.source import Source
 from steadygpu.evidence.text import lines_of
+from steadygpu.readers.cgroup import read_cgroup
 from steadygpu.readers.dmidecode import read_dmidecode
 from steadygpu.readers.kernel_log import read_kernel_log, read_kernel_log_blocks
 from steadygpu.readers.lscpu import read_lscpu
@@ -158,3 +159,27 @@ def test_the_most_specific_counts() -> None:
     assert guest([own, box, vm]) == vm
     assert guest([own, box]) is None
     assert wsl.words == "WSL"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("0::/\n", []),
+        ("0::/init.scope\n", []),
+        ("0::/system.slice/containerd.service\n", []),
+        ("0::/system.slice/docker.service\n", []),
+        ("0::/docker/0a1b2c\n", ["docker"]),
+        ("0::/system.slice/docker-0a1b2c.scope\n", ["docker"]),
+        ("11:cpu,cpuacct:/kubepods/besteffort/pod0a-1b/2c3d\n", ["kubepods"]),
+        ("0::/kubepods.slice/kubepods-pod0a.slice/cri-containerd-1b.scope\n", ["kubepods"]),
+        ("1:name=systemd:/lxc.payload.ct104/init.scope\n", ["lxc"]),
+        ("0::/machine.slice/libpod-0a1b.scope/container\n", ["libpod"]),
+    ],
+)
+def test_cgroup(text: str, told: list[str]) -> None:
+    reading = read_cgroup(lines_of("c", text + "prose\n"))
+    assert settings(reading.facts) == [("container", engine) for engine in told]
+    assert reading.read_to == 1
+    beside = lines_of("c", text)
+    beside.container = True
+    assert not read_cgroup(beside).facts

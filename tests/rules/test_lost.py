@@ -11,6 +11,7 @@ from steadygpu.evidence.ecc import GpuRecovery
 from steadygpu.evidence.gpu import CardListing, GpuErrorCells, GpuIdentity
 from steadygpu.evidence.link import PciDevice
 from steadygpu.evidence.moment import Moment
+from steadygpu.evidence.setting import Setting
 from steadygpu.evidence.source import Absent, Source
 from steadygpu.rules import lost
 from steadygpu.verdict.rule import Finding, Fine, NotHere, Seen, Unclear
@@ -246,3 +247,9 @@ def test_many_missing_cards_may_be_a_container_and_drain_nothing() -> None:
     eight = [pci(n) for n in range(8)]
     assert weight(lost.gpu_missing, found(missing(eight, [listing(7)]))) == ("critical", "drain")
     assert weight(lost.gpu_missing, found(missing(eight, [listing(1)]))) == ("warning", "watch")
+
+
+def test_a_listing_within_a_container_is_not_all() -> None:
+    box, vm = (make(Setting, HOST, kind=kind, by="text") for kind in ("container", "vm"))
+    assert isinstance(one(lost.gpu_missing, FOUR, (listing(3),), (), (vm,)), Finding)
+    assert isinstance(one(lost.gpu_missing, FOUR, (listing(3),), (), (vm, box)), Unclear)

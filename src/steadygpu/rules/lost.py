@@ -12,6 +12,7 @@ from steadygpu.evidence.gpu import CardListing, GpuErrorCells, GpuIdentity
 from steadygpu.evidence.kernel_log import NvrmEvent
 from steadygpu.evidence.link import PciDevice
 from steadygpu.evidence.reading import Fact
+from steadygpu.evidence.setting import Setting, setting_of
 from steadygpu.evidence.source import Source
 from steadygpu.verdict.rule import (
     Action,
@@ -153,8 +154,8 @@ def gpu_handle_lost(messages: Log[ToolMessage]) -> Iterator[Seen]:
     points_to="hardware",
 )
 def gpu_missing(
-    pci: All[PciDevice], listings: Mine[CardListing], cards: Mine[GpuIdentity]
-) -> Iterator[Seen]:
+    pci: All[PciDevice], listings: Mine[CardListing], cards: Mine[GpuIdentity], settings: Mine[Setting] = ()
+) -> Iterator[Seen]:  # fmt: skip
     """Listings that are cut, filtered or taken in a container prove nothing."""
     there, vague = _expected(_cards(pci))
     if not there and vague:
@@ -169,8 +170,12 @@ def gpu_missing(
             )
         return
     host = the_host(there[0])
+    setting = setting_of(settings)
+    inside = setting is not None and setting.kind == "container"
     whole = [
-        s for s in listings if s.complete and not s.container and s.tool.startswith("nvidia-smi")
+        s
+        for s in listings
+        if not inside and s.complete and not s.container and s.tool.startswith("nvidia-smi")
     ]
     if not whole:
         yield Unclear(

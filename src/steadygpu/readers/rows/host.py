@@ -60,4 +60,12 @@ ROWS: tuple[Kind, ...] = (
         gives=("KernelVersion", "Setting"),
         files=("*uname*",),
     ),
+    Kind(
+        name="proc-1-cgroup",
+        title="the control groups of the first process: whether this is a container",
+        command="cat /proc/1/cgroup",
+        reader=READERS + "cgroup:read_cgroup",
+        heads=(r"\d{1,3}:(?:[a-z_]{1,20}(?:,[a-z_]{1,20}){0,9}|name=\w{1,40}|):/\S{0,400}\s*$",),
+        gives=("Setting",),
+    ),
 )  # fmt: skip
