@@ -33,6 +33,7 @@ def _host(host: HostAnswer) -> Json:
         "host": host.host,
         "host_from": _place(host.host_from),
         "taken": _taken(host.taken),
+        "setting": host.setting.kind if host.setting is not None else None,
         "answer": _answer(host.answer),
         "findings": [_finding(f) for f in host.findings],
         "unclear": [_unclear(o) for o in host.unclear],

@@ -14,6 +14,7 @@ from steadygpu.report.words import (
     open_core,
     order_unproven,
     place,
+    setting_words,
     tree,
     when_words,
 )
@@ -44,6 +45,7 @@ def _host(host: HostAnswer) -> Iterator[list[tuple[str, str | None]]]:
         ("host", host_name(host)),
         ("named in", place(host.host_from) if host.host_from else None),
         ("taken", moment_words(host.taken)),
+        ("setting", setting_words(host.setting)),
         ("health", health_sentence(answer)),
         ("bottleneck", bottleneck_sentence(pace)),
         ("run to decide", pace.ask),

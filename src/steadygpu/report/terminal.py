@@ -17,6 +17,7 @@ from steadygpu.report.words import (
     open_core,
     order_unproven,
     place,
+    setting_words,
     severity_count,
     tree,
     when_words,
@@ -135,6 +136,8 @@ def _verdict(sheet: Sheet, host: HostAnswer) -> None:
     about = [f"named in {place(host.host_from)}"] if host.host_from else []
     if taken := moment_words(host.taken):
         about.append(f"taken {taken}")
+    if setting := setting_words(host.setting):
+        about.append(setting)
     sheet.write("", lead=f"Host {host_name(host)}", style=_BOLD)
     if about:
         sheet.write(", ".join(about), 2)

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from steadygpu.evidence.device import DeviceRef
 from steadygpu.evidence.moment import Moment
+from steadygpu.evidence.setting import Setting
 from steadygpu.evidence.source import Source
 from steadygpu.verdict.answer import CORE, Answer, Bottleneck, HostAnswer, Report, Ruled
 
@@ -72,6 +73,13 @@ def _own_name(device: DeviceRef) -> str | None:
         return numbered[1] if numbered else device.label
     number = device.index if device.index is not None else device.minor
     return None if number is None else str(number)
+
+
+def setting_words(setting: Setting | None) -> str | None:
+    """Return what the host is, such as `a virtual machine (KVM)`, or None where no text says it."""
+    if setting is None:
+        return None
+    return setting.words + (f" ({setting.hypervisor})" if setting.hypervisor else "")
 
 
 def place(source: Source) -> str:

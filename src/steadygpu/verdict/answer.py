@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from steadygpu.evidence.device import DeviceRef
 from steadygpu.evidence.moment import Moment
+from steadygpu.evidence.setting import Setting
 from steadygpu.evidence.source import Gap, Source
 from steadygpu.verdict.rule import Finding, Rule, Unclear
 
@@ -113,7 +114,7 @@ class HostAnswer:
     """One host of a report: its name, when it was seen, the answer and all that supports it.
 
     `findings` are ordered: worst first, causes before their consequences. `broken` holds rule ids
-    with the exception.
+    with the exception. `setting` is what the texts say the host is.
     """
 
     host: str | None
@@ -126,6 +127,7 @@ class HostAnswer:
     gaps: tuple[Gap, ...]
     coverage: Coverage
     broken: tuple[tuple[str, str], ...] = ()
+    setting: Setting | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

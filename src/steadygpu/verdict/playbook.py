@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from steadygpu.evidence.device import DeviceRef
 from steadygpu.evidence.reading import Fact, HostEvidence
+from steadygpu.evidence.setting import Setting, setting_of
 from steadygpu.evidence.source import Gap
 from steadygpu.verdict.answer import (
     CORE,
@@ -105,6 +106,7 @@ def answer_host(
         host=evidence.host,
         host_from=evidence.host_from,
         taken=evidence.taken,
+        setting=setting_of([f for f in evidence.facts if isinstance(f, Setting)]),
         devices=tuple(
             sorted({f.device for f in evidence.facts if f.device.kind == "card"}, key=repr)
         ),
