@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from steadygpu.evidence.cpu import CpuLoad
 from steadygpu.evidence.gpu import GpuLoad
 from steadygpu.evidence.moment import may_be_within
+from steadygpu.evidence.mount import NfsOp
 from steadygpu.evidence.source import Source
 from steadygpu.evidence.storage import DiskLoad
 from steadygpu.evidence.units import KIB, MB
@@ -67,7 +68,7 @@ def storage_saturated(disk: One[DiskLoad], cards: All[GpuLoad]) -> Iterator[Seen
     proof = _waiting(disk)
     if disk.busy_ratio > DISK_FULL and proof:
         says, fields = proof
-        told, sources, severity = _cards(disk, cards)
+        told, sources, severity = beside(disk, cards)
         yield tell(
             disk,
             f"{disk.busy_ratio:.0%} busy{_since(disk)}, {says}; {told}",
@@ -126,7 +127,7 @@ def small_files(disk: One[DiskLoad], cards: All[GpuLoad]) -> Iterator[Seen]:
     reading = disk.reads_per_s >= max(MANY_READS, disk.writes_per_s)
     small = mean < SMALL_REQUEST and disk.read_bytes_per_s < LOW_RATE
     if disk.busy_ratio > DISK_FULL and reading and small:
-        told, sources, severity = _cards(disk, cards)
+        told, sources, severity = beside(disk, cards)
         yield tell(
             disk,
             f"{disk.busy_ratio:.0%} busy{_since(disk)} with {disk.reads_per_s:.0f} reads a second of "
@@ -208,11 +209,11 @@ def _waiting(disk: DiskLoad) -> tuple[str, tuple[str, ...]] | None:
     return (", ".join(words), tuple(fields)) if words else None
 
 
-def _cards(disk: DiskLoad, cards: Sequence[GpuLoad]) -> tuple[str, tuple[Source, ...], str]:
+def beside(disk: DiskLoad | NfsOp, cards: Sequence[GpuLoad]) -> tuple[str, tuple[Source, ...], str]:
     """Return what the cards did meanwhile, where that stands, and how much it weighs."""
-    beside = [c for c in cards if _together(disk, c)]
-    known = [c for c in beside if c.busy_ratio is not None]
-    if not beside:
+    sampled = [c for c in cards if may_be_within(disk.at, c.at, ONE_CAPTURE_S)]  # or of no clock
+    known = [c for c in sampled if c.busy_ratio is not None]
+    if not sampled:
         return "no card was sampled with it", (), "warning"
     if not known:
         return "the load of the cards could not be read", (), "info"
@@ -222,11 +223,6 @@ def _cards(disk: DiskLoad, cards: Sequence[GpuLoad]) -> tuple[str, tuple[Source,
     if busy >= CARD_WORKS:
         return f"yet a card is {busy:.0%} busy and does not starve", sources, "info"
     return f"the busiest card is {busy:.0%} busy", sources, "warning"
-
-
-def _together(disk: DiskLoad, card: GpuLoad) -> bool:
-    """Say whether both may be of one moment; outputs without a clock in one paste are."""
-    return may_be_within(disk.at, card.at, ONE_CAPTURE_S)
 
 
 def _since(disk: DiskLoad) -> str:

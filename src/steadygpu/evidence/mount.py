@@ -1,0 +1,43 @@
+"""Mounted filesystems and what calls to their servers cost."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from steadygpu.evidence.device import DeviceRef
+from steadygpu.evidence.moment import UNKNOWN, Moment
+from steadygpu.evidence.reading import Nature
+from steadygpu.evidence.source import Absent, Source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NfsOp:
+    """What one kind of NFS call (READ, GETATTR) did on one mount; times are means a call in milliseconds.
+
+    `queue_ms` is the wait in the client before the call was sent, `rtt_ms` from sending to the answer of
+    the server, `exe_ms` all of it with retransmissions. `share_ratio` is its part of all calls of the mount.
+    `retransmits` (`retransmit_ratio` of the calls), `timeouts` and `errors` are of the same span as the
+    means: since the mount where `since_mount`, else over `samples` intervals. No call leaves the times None.
+    """
+
+    nature: ClassVar[Nature] = "gauge"
+    key: ClassVar[tuple[str, ...]] = ("op", "since_mount")
+
+    device: DeviceRef
+    at: Moment = UNKNOWN
+    op: str
+    ops: int | None = None
+    ops_per_s: float | None = None
+    share_ratio: float | None = None
+    bytes_per_s: float | None = None
+    bytes_per_op: float | None = None
+    queue_ms: float | None = None
+    rtt_ms: float | None = None
+    exe_ms: float | None = None
+    retransmits: int | None = None
+    retransmit_ratio: float | None = None
+    timeouts: int | None = None
+    errors: int | None = None
+    samples: int = 1
+    since_mount: bool = False
+    absent: tuple[Absent, ...] = ()
+    sources: tuple[Source, ...]

@@ -1,0 +1,171 @@
+"""Whether network filesystems keep the cards waiting."""
+
+from collections.abc import Iterator, Sequence
+
+from steadygpu.evidence.gpu import GpuLoad
+from steadygpu.evidence.mount import NfsOp
+from steadygpu.evidence.units import KIB
+from steadygpu.rules.storage import beside
+from steadygpu.verdict.rule import (
+    All,
+    Mine,
+    Seen,
+    Unclear,
+    cite,
+    fine,
+    lacking,
+    rule,
+    tell,
+)
+
+CALL_MS = 20.0  # our choice: a server in the room answers in one or two ms, one that reads its disks in ten
+IN_FLIGHT = 0.5  # our choice: by Little's law, somebody waits for the server half of the time
+RETRANSMITS = 0.01  # our choice: one call in a hundred sent again; nfs(5) repeats after timeo, 60 s by default over TCP
+MANY_CALLS = 1000  # our choice: a mean since the mount of fewer calls is of a few moments
+SHARE_HIGH = (
+    0.5  # our choice: more than half of all calls ask for names and attributes, not for data
+)
+FEW_RETRANSMITS = 5  # our choice: fewer may be one lost connection
+_WRITES = (
+    "WRITE",
+    "COMMIT",
+    "SETATTR",
+    "CREATE",
+    "REMOVE",
+    "RENAME",
+    "LINK",
+    "SYMLINK",
+    "MKDIR",
+    "RMDIR",
+)
+_NAMES = ("GETATTR", "LOOKUP", "ACCESS", "READDIR", "READDIRPLUS", "OPEN", "OPEN_NOATTR", "CLOSE")
+_NEEDED = ("ops_per_s", "exe_ms", "rtt_ms", "retransmits", "retransmit_ratio")
+_ASK = "nfsiostat 5 6, beside nvidia-smi dmon -s u, while the job runs"
+_QUEUE = (
+    "Calls wait in the client before they are sent: the server answers faster than the connection takes them.",
+    "Give the mount more connections (nconnect) or more slots, or make fewer and larger calls, then measure again.",
+)
+_LOSS = (
+    "Calls were sent again because no answer came in time: the network or the server loses them.",
+    "Look at the path to the server (drops, errors, a full server) before anything else.",
+)
+_LIFETIME = (
+    "The means are of all time since the mount: they tell that the server is slow for this client, not when.",
+    "Measure intervals while the job runs before you change anything.",
+)
+
+
+@rule(
+    id="feed.network-fs-latency",
+    title="A network filesystem answers slowly",
+    severity="warning",
+    action="fix-feed",
+    scope="host",
+    points_to="storage",
+    meaning="Each call to the file server takes long, and a loader that opens many files waits for each.",
+    decision="Do not buy a card: stage the data set on a local disk, or read it in large pieces with more in flight.",
+    next_step=_ASK,
+    references=("nfsiostat(8): avg RTT, avg exe, retrans", "nfs(5): timeo, retrans, nconnect"),
+)
+def network_fs_latency(calls: Mine[NfsOp], cards: All[GpuLoad]) -> Iterator[Seen]:
+    """Intervals are judged where there are some: calls must be slow, and so many that somebody waits.
+
+    A mean since the mount is information only, and acquits nobody. Writes do not feed a card.
+    """
+    reads = [c for c in calls if c.op not in _WRITES]
+    recent = [c for c in reads if not c.since_mount]
+    if not reads:
+        yield Unclear(subject=calls[0].device, why="no call that reads was printed", ask=_ASK)
+    elif recent:
+        yield _judge(recent, cards)
+    else:
+        yield _lifetime(reads)
+
+
+def _judge(calls: Sequence[NfsOp], cards: Sequence[GpuLoad]) -> Seen:
+    """Return what intervals show: the call for which most is waited decides."""
+    bad = [c for c in calls if _slow(c)] or [c for c in calls if _lossy(c)]
+    worst = max(bad, key=_waiting, default=None)
+    if worst is None:
+        for call in calls:
+            if call.ops_per_s != 0 and (missing := lacking(call, *_NEEDED)):
+                return missing
+        one = max(calls, key=_waiting)
+        also = tuple(s for c in calls for s in cite(c, *_NEEDED))
+        if one.exe_ms is None or one.ops_per_s is None:
+            return fine(one, "no call was made", "ops_per_s", also=also)
+        said = f"{one.op} {one.exe_ms:.3g} ms each, {one.ops_per_s:.3g} a second"
+        return fine(one, said, *_NEEDED, also=also)
+    told, sources, severity = beside(worst, cards)
+    calm = severity == "info"
+    says, fields, words = _words(worst)
+    return tell(
+        worst, f"{says}, {worst.ops_per_s or 0:.3g} a second; {told}", *fields, "ops_per_s", also=sources,
+        severity="info" if calm else None, action="none" if calm else None,
+        meaning=words and words[0], decision=words and words[1],
+    )  # fmt: skip
+
+
+def _lifetime(calls: Sequence[NfsOp]) -> Seen:
+    """Return what means since the mount show: information where they are bad, else nothing."""
+    often = [call for call in calls if (call.ops or 0) >= MANY_CALLS or _waiting(call) >= IN_FLIGHT]
+    bad = [c for c in often if (c.exe_ms is not None and c.exe_ms > CALL_MS) or _lossy(c)]
+    if not bad:
+        why = "the figures are means since the mount, in which a slow minute does not show"
+        return Unclear(subject=calls[0].device, why=why, ask=_ASK)
+    worst = max(bad, key=lambda call: (call.op == "READ", call.ops or 0, call.exe_ms or 0.0))
+    says, fields, words = _words(worst)
+    names = max(
+        (c for c in calls if c.op in _NAMES and (c.share_ratio or 0) > SHARE_HIGH),
+        key=lambda c: c.share_ratio or 0,
+        default=None,
+    )
+    if names is not None:
+        says += f"; {names.op} {names.share_ratio:.0%} of calls"
+    meaning, decision = words if words == _LOSS else _LIFETIME
+    return tell(
+        worst, f"{says}, as the mean since the mount", *fields, "ops", "ops_per_s",
+        also=cite(names, "share_ratio") if names else (),
+        severity="info", action="none", meaning=meaning, decision=decision,
+    )  # fmt: skip
+
+
+def _waiting(call: NfsOp) -> float:
+    """Return how many calls are under way on the mean: rate times duration."""
+    return (call.ops_per_s or 0.0) * (call.exe_ms or 0.0) / 1000
+
+
+def _slow(call: NfsOp) -> bool:
+    return call.exe_ms is not None and call.exe_ms > CALL_MS and _waiting(call) >= IN_FLIGHT
+
+
+def _lossy(call: NfsOp) -> bool:
+    """Say whether calls were sent again so often that it is no accident."""
+    many = call.retransmits is not None and call.retransmits >= FEW_RETRANSMITS
+    return many and call.retransmit_ratio is not None and call.retransmit_ratio >= RETRANSMITS
+
+
+def _words(call: NfsOp) -> tuple[str, tuple[str, ...], tuple[str, str] | None]:
+    """Return what a call costs and where its time goes, with the fields and what that means."""
+    fields = ["exe_ms", "rtt_ms"]
+    exe, rtt = call.exe_ms or 0.0, call.rtt_ms or 0.0
+    says = f"NFS {call.op} {exe:.3g} ms each"
+    if call.op == "READ" and call.bytes_per_op:
+        says += f" of {call.bytes_per_op / KIB:.0f} KiB"
+        fields.append("bytes_per_op")
+    words: tuple[str, str] | None = None
+    wait = call.queue_ms if call.queue_ms is not None else max(0.0, exe - rtt)
+    if call.rtt_ms is not None and exe > CALL_MS:
+        says += f": {rtt:.3g} ms to the server and back"
+        if wait > max(rtt, 1.0):
+            says += f", {wait:.3g} ms in the queue of the client"
+            fields.append("queue_ms")
+            words = _QUEUE
+    lost = [
+        f"{value} {name}" for name in ("timeouts", "retransmits") if (value := getattr(call, name))
+    ]
+    if lost:
+        says += f", {' and '.join(lost)}"
+        fields += ["timeouts", "retransmits", "retransmit_ratio"]
+        words = _LOSS if _lossy(call) else words
+    return says, tuple(fields), words

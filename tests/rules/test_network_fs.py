@@ -1,0 +1,93 @@
+"""The rule on network filesystems, branch by branch."""
+
+from typing import Any
+
+from rules.hand import cited, found, one, weight
+from steadygpu.evidence.device import DeviceRef
+from steadygpu.evidence.gpu import GpuLoad
+from steadygpu.evidence.mount import NfsOp
+from steadygpu.evidence.source import Absent, Source
+from steadygpu.rules.network_fs import network_fs_latency as rule
+from steadygpu.verdict.rule import Fine, Unclear
+
+MOUNT = DeviceRef(kind="mount", label="/data")
+
+
+def call(op: str = "READ", **fields: Any) -> NfsOp:
+    usual = {
+        "ops_per_s": 90.0, "rtt_ms": 41.0, "exe_ms": 43.0, "retransmits": 0, "retransmit_ratio": 0.0,
+    }  # fmt: skip
+    return NfsOp(device=MOUNT, op=op, sources=(Source(name=op, quote="x"),), **{**usual, **fields})
+
+
+def card(busy: float | None) -> GpuLoad:
+    return GpuLoad(
+        device=DeviceRef(kind="card", index=0), busy_ratio=busy,
+        sources=(Source(name="card", quote="x"),),
+    )  # fmt: skip
+
+
+def test_slow_calls_that_somebody_waits_for_are_a_warning() -> None:
+    seen = found(one(rule, (call("GETATTR", exe_ms=1.0, rtt_ms=1.0), call()), (card(0.1),)))
+    assert weight(rule, seen) == ("warning", "fix-feed")
+    assert "NFS READ 43 ms each" in seen.says
+    assert "41 ms to the server" in seen.says
+    assert "10% busy" in seen.says
+    assert cited(seen) == {"READ", "card"}
+    assert found(one(rule, (call("LOOKUP"),), ())).says.startswith("NFS LOOKUP")
+
+
+def test_a_card_at_work_or_unread_makes_it_information() -> None:
+    for busy in (0.95, None):
+        assert weight(rule, found(one(rule, (call(),), (card(busy),)))) == ("info", "none")
+
+
+def test_fast_rare_and_written_calls_are_fine() -> None:
+    for calls in (
+        (call(exe_ms=2.0, rtt_ms=1.0),),
+        (call(ops_per_s=2.0),),
+        (call(ops_per_s=0.0, rtt_ms=None, exe_ms=None),),
+        (call(exe_ms=2.0), call("WRITE")),
+    ):
+        seen = one(rule, calls, ())
+        assert isinstance(seen, Fine)
+        assert seen.sources
+
+
+def test_the_queue_of_the_client_is_told_from_the_server() -> None:
+    for fields in ({"queue_ms": 80.0}, {}):
+        seen = found(one(rule, (call(rtt_ms=6.0, exe_ms=90.0, **fields),), ()))
+        assert "in the queue of the client" in seen.says
+        assert "nconnect" in (seen.decision or "")
+    assert "queue" not in found(one(rule, (call(queue_ms=1.0),), ())).says
+
+
+def test_retransmits_are_named_and_count_alone() -> None:
+    lossy = {"retransmits": 40, "retransmit_ratio": 0.02}
+    seen = found(one(rule, (call(exe_ms=3.0, rtt_ms=2.0, **lossy),), ()))
+    assert "40 retransmits" in seen.says
+    assert "again" in (seen.meaning or "")
+    few = call(exe_ms=3.0, rtt_ms=2.0, retransmits=3, retransmit_ratio=0.02)
+    assert isinstance(one(rule, (few,), ()), Fine)
+
+
+def test_means_since_the_mount_inform_and_acquit_nobody() -> None:
+    life: dict[str, Any] = {"since_mount": True, "ops_per_s": None}
+    many = call(ops=50_000, timeouts=3, **life)
+    names = call("GETATTR", ops=200_000, share_ratio=0.68, exe_ms=1.0, rtt_ms=0.9, **life)
+    seen = found(one(rule, (many, names), (card(0.0),)))
+    assert weight(rule, seen) == ("info", "none")
+    assert "3 timeouts" in seen.says
+    assert "GETATTR 68% of calls" in seen.says
+    assert cited(seen) == {"READ", "GETATTR"}
+    assert isinstance(one(rule, (names,), ()), Unclear)
+    assert isinstance(one(rule, (call(ops=50, **life),), ()), Unclear)
+    fast = call(exe_ms=1.0, rtt_ms=1.0)
+    assert isinstance(one(rule, (many, fast), ()), Fine)
+
+
+def test_what_was_not_printed_is_unclear() -> None:
+    for field in ("ops_per_s", "exe_ms", "rtt_ms", "retransmits"):
+        gone = call(**{"exe_ms": 2.0, field: None}, absent=(Absent(field=field, reason="cut"),))
+        assert isinstance(one(rule, (gone,), ()), Unclear)
+    assert isinstance(one(rule, (call("WRITE"),), ()), Unclear)
