@@ -41,3 +41,24 @@ class NfsOp:
     since_mount: bool = False
     absent: tuple[Absent, ...] = ()
     sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mount:
+    """What is mounted where: the device's label is the place. `network` says whether a server holds the files.
+
+    It follows from the type: None for types that can be either (fuse, overlay, 9p). Options that the tool cut
+    are left out.
+    """
+
+    nature: ClassVar[Nature] = "state"
+    key: ClassVar[tuple[str, ...]] = ()
+
+    device: DeviceRef
+    at: Moment = UNKNOWN
+    source: str | None = None
+    fstype: str | None = None
+    options: tuple[str, ...] | None = None
+    network: bool | None = None
+    absent: tuple[Absent, ...] = ()
+    sources: tuple[Source, ...]

@@ -29,4 +29,26 @@ ROWS: tuple[Kind, ...] = (
         gives=("NfsOp",),
         files=("*mountstats*",),
     ),
+    Kind(
+        name="findmnt",
+        title="mounted filesystems as a tree",
+        command="findmnt",
+        reader=READERS + "mounts:read_findmnt",
+        heads=(r"TARGET +SOURCE +FSTYPE\b", r"SOURCE +FSTYPE .*\bTARGET\s*$"),
+        gives=("Mount",),
+        equals=("mount",),
+    ),
+    Kind(
+        name="mount",
+        title="mounted filesystems",
+        command="mount",
+        reader=READERS + "mounts:read_mount",
+        heads=(
+            r"\S+ on /.{0,4096}? type [\w.-]{1,64} \((?:rw|ro)[,)]",
+            r"\S+ /\S* [\w.-]{1,64} (?:rw|ro)(?:,\S*)? \d \d\s*$",
+        ),
+        gives=("Mount",),
+        files=("mounts",),
+        equals=("findmnt",),
+    ),
 )  # fmt: skip
