@@ -7,6 +7,7 @@ from steadygpu.evidence.cpu import CpuLoad
 from steadygpu.evidence.device import DeviceRef, host_ref
 from steadygpu.evidence.gpu import GpuLoad
 from steadygpu.evidence.moment import Moment
+from steadygpu.evidence.mount import FileListing
 from steadygpu.evidence.source import Absent, Source
 from steadygpu.evidence.storage import DiskLoad
 from steadygpu.evidence.units import KIB, MB
@@ -29,6 +30,14 @@ def disk(label: str = "sda", **fields: Any) -> Any:
 
 def full(label: str = "sda", **fields: Any) -> Any:
     return disk(label, **{"busy_ratio": 0.99, "queue": 12.0, "await_ms": 80.0, **fields})
+
+
+def at_limit(disk: Any) -> str:
+    return found(one(storage.storage_saturated, disk, ())).says
+
+
+def small(disk: Any, *listings: Any) -> str:
+    return found(one(storage.small_files, (disk,), listings, ())).says
 
 
 def card(busy: float | None, **fields: Any) -> Any:
@@ -108,22 +117,23 @@ def test_a_busy_disk_needs_its_queue_and_its_waits_to_be_told_fine() -> None:
 
 
 def test_a_mean_since_boot_cannot_acquit_a_disk() -> None:
-    for rule, cards in ((storage.storage_saturated, ((),)), (storage.small_files, ((),))):
+    for rule, few in ((storage.storage_saturated, False), (storage.small_files, True)):
         reads = {"reads_per_s": 400.0, "read_bytes_per_s": 400 * 8.0 * KIB, "writes_per_s": 0.0}
-        calm = one(rule, disk(busy_ratio=0.3, since_boot=True, samples=1, **reads), *cards)
+        slow = disk(busy_ratio=0.3, since_boot=True, samples=1, **reads)
+        calm = one(rule, (slow,), (), ()) if few else one(rule, slow, ())
         assert isinstance(calm, Unclear)
         assert "iostat" in (calm.ask or "")
-        assert "since boot" in found(one(rule, full(since_boot=True, **reads), *cards)).says
+        assert "since boot" in (small if few else at_limit)(full(since_boot=True, **reads))
 
 
 def test_partitions_and_devices_above_disks_are_not_judged() -> None:
     reads = {"reads_per_s": 400.0, "read_bytes_per_s": 1.0 * MB, "writes_per_s": 0.0}
     for label in ("dm-0", "md127", "loop3", "sr0", "zram0"):
         assert isinstance(one(storage.storage_saturated, full(label), ()), NotHere)
-        assert isinstance(one(storage.small_files, full(label, **reads), ()), NotHere)
+        assert isinstance(one(storage.small_files, (full(label, **reads),), (), ()), NotHere)
     part = full("sda1", partition=True, **reads)
     assert isinstance(one(storage.storage_saturated, part, ()), NotHere)
-    assert isinstance(one(storage.small_files, part, ()), NotHere)
+    assert isinstance(one(storage.small_files, (part,), (), ()), NotHere)
     nameless = make(DiskLoad, DeviceRef(kind="disk"), busy_ratio=0.5)
     assert isinstance(one(storage.storage_saturated, nameless, ()), Fine)
 
@@ -139,7 +149,7 @@ def test_small_files_are_many_small_reads_on_a_full_disk() -> None:
             writes_per_s=writes, at=NOW,
         )  # fmt: skip
 
-    seen = found(one(rule, reads(), ()))
+    seen = found(one(rule, (reads(),), (), ()))
     assert weight(rule, seen) == ("warning", "fix-feed")
     assert "400 reads" in seen.says
     assert "8 KiB" in seen.says
@@ -152,10 +162,10 @@ def test_small_files_are_many_small_reads_on_a_full_disk() -> None:
         reads(writes=900.0),  # writes keep it busy
         reads(rate=20_000.0),  # small, but it delivers
     ):
-        fine = one(rule, other, ())
+        fine = one(rule, (other,), (), ())
         assert isinstance(fine, Fine)
         assert fine.sources
-    assert isinstance(one(rule, full(), ()), Unclear)
+    assert isinstance(one(rule, (full(),), (), ()), Unclear)
 
 
 def test_iowait_is_information_and_a_mean_since_boot_says_nothing() -> None:
@@ -173,6 +183,31 @@ def test_iowait_is_information_and_a_mean_since_boot_says_nothing() -> None:
 def test_small_reads_beside_a_card_at_work_are_no_alarm() -> None:
     busy = make(GpuLoad, DeviceRef(kind="card", index=0), busy_ratio=0.97, at=NOW)
     reads = {"reads_per_s": 400.0, "read_bytes_per_s": 400 * 8.0 * KIB, "writes_per_s": 0.0}
-    seen = found(one(storage.small_files, full(at=NOW, **reads), (busy,)))
+    seen = found(one(storage.small_files, (full(at=NOW, **reads),), (), (busy,)))
     assert weight(storage.small_files, seen) == ("info", "none")
     assert "97%" in seen.says
+
+
+def listing(files: int = 900_000, ratio: float | None = 0.9, **fields: Any) -> Any:
+    usual = {"files": files, "small_ratio": ratio, "median_bytes": 30 * 1024, "root": "/data/x"}
+    return make(FileListing, host_ref(), **{**usual, **fields})
+
+
+def test_a_listing_alone_is_information_on_the_layout() -> None:
+    rule = storage.small_files
+    seen = found(one(rule, (), (listing(),), ()))
+    assert weight(rule, seen) == ("info", "none")
+    assert "900000 files in /data/x, 90% of them below 64 KiB, median 30 KiB" in seen.says
+    assert isinstance(one(rule, (), (listing(900),), ()), NotHere)
+    assert isinstance(one(rule, (), (listing(ratio=0.1),), ()), NotHere)
+    assert isinstance(one(rule, (), (listing(ratio=None),), ()), Unclear)
+
+
+def test_a_listing_beside_small_reads_is_named_with_them() -> None:
+    reads = {"reads_per_s": 400.0, "read_bytes_per_s": 400 * 8.0 * KIB, "writes_per_s": 0.0}
+    both = list(storage.small_files.check((full(**reads),), (listing(),), ()))
+    first = found(both[0])
+    assert "/data/x holds 900000 files" in first.says
+    assert cited(first) == {"DiskLoad", "FileListing"}
+    assert weight(storage.small_files, first) == ("warning", "fix-feed")
+    assert len(both) == 2

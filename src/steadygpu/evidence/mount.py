@@ -62,3 +62,25 @@ class Mount:
     network: bool | None = None
     absent: tuple[Absent, ...] = ()
     sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileListing:
+    """How many files lie below `root` and how large they are; without printed sizes only how many.
+
+    `median_bytes` is exact below 256 bytes and at most 1 % too small above. `small_ratio` is the part of files
+    below 64 KiB. `root` is the directory that all printed paths have in common.
+    """
+
+    nature: ClassVar[Nature] = "state"
+    key: ClassVar[tuple[str, ...]] = ("root",)
+
+    device: DeviceRef
+    at: Moment = UNKNOWN
+    root: str | None = None
+    files: int
+    total_bytes: int | None = None
+    median_bytes: int | None = None
+    small_ratio: float | None = None
+    absent: tuple[Absent, ...] = ()
+    sources: tuple[Source, ...]

@@ -124,9 +124,9 @@ def _log_of(head: bytes) -> Kind | None:
 
 def _nothing_else(data: bytes, kind: Kind) -> bool:
     """Say whether nothing but this log stands in the text."""
-    if kind.name == "kernel-log":
-        return _all_alike(data)
-    return data.lstrip(b"\xef\xbb\xbf \r\n\t").startswith((b"{", b"["))
+    if kind.name == "torch-trace":
+        return data.lstrip(b"\xef\xbb\xbf \r\n\t").startswith((b"{", b"["))
+    return _all_alike(data)
 
 
 def _all_alike(data: bytes) -> bool:

@@ -95,6 +95,7 @@ SUBJECTS: dict[str, Subject] = {
         (
             "CpuLoad",
             "DiskLoad",
+            "FileListing",
         ),
     ),
     "sxid": Subject(2, ("SxidEvent",)),

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from steadygpu.evidence.cpu import CpuLoad
 from steadygpu.evidence.gpu import GpuLoad
 from steadygpu.evidence.moment import may_be_within
-from steadygpu.evidence.mount import NfsOp
+from steadygpu.evidence.mount import FileListing, NfsOp
 from steadygpu.evidence.source import Source
 from steadygpu.evidence.storage import DiskLoad
 from steadygpu.evidence.units import KIB, MB
 from steadygpu.verdict.rule import (
     All,
+    Mine,
     NotHere,
     One,
     Seen,
@@ -36,6 +37,8 @@ CARD_WORKS = 0.70  # our choice: a card this busy is not kept waiting
 SMALL_REQUEST = 64 * KIB  # our choice: half of the kernel's default read-ahead of 128 KiB
 LOW_RATE = 50 * MB  # our choice: a third of what one disk reads in sequence
 MANY_READS = 50.0  # our choice: fewer reads a second do not fill a disk
+MANY_FILES = 10_000  # our choice: fewer are opened in a minute even at a few ms each
+MOSTLY = 0.5  # our choice: more than half of the files
 IOWAIT_HIGH = 0.10  # our choice: a tenth of all CPU time spent waiting for disks
 ONE_CAPTURE_S = 600.0  # our choice: outputs further apart than this are not of one moment
 
@@ -107,11 +110,60 @@ def storage_saturated(disk: One[DiskLoad], cards: All[GpuLoad]) -> Iterator[Seen
     rules_out=True,
     meaning="The disk is busy all the time while it delivers little: the reads are small and scattered.",
     decision="Do not buy a card: pack the small files into large ones, or stage the set in memory or on NVMe.",
-    next_step="find DATASET -type f -size -128k | wc -l",
+    next_step="find DATASET -type f -printf '%s %p\\n'",
     references=("iostat(1): rareq-sz, rkB/s",),
 )
-def small_files(disk: One[DiskLoad], cards: All[GpuLoad]) -> Iterator[Seen]:
-    """The mean size is taken from the rates, so that writes do not count. A card at work does not starve."""
+def small_files(
+    disks: All[DiskLoad],
+    listings: All[FileListing],
+    cards: Mine[GpuLoad],  # of the whole host, as nothing before is of one device
+) -> Iterator[Seen]:
+    """The mean size is taken from the rates, so that writes do not count. A card at work does not starve.
+
+    A listing of files proves a layout, not that anybody waits for it: alone it is information.
+    """
+    small = [one for one in listings if _many_small(one)]
+    for disk in disks:
+        yield from _small_reads(disk, small, cards)
+    for listing in listings:
+        yield _layout(listing)
+
+
+def _many_small(listing: FileListing) -> bool:
+    ratio = listing.small_ratio
+    return listing.files >= MANY_FILES and ratio is not None and ratio >= MOSTLY
+
+
+def _layout(listing: FileListing) -> Seen:
+    """Return what a listing shows of the layout of a data set."""
+    where = f" in {listing.root}" if listing.root else ""
+    if listing.files < MANY_FILES:
+        return NotHere(
+            subject=listing.device, because=f"{listing.files} files{where}: not many",
+            source=cite(listing)[0],
+        )  # fmt: skip
+    if missing := lacking(listing, "small_ratio", "median_bytes"):
+        return missing
+    size = f"median {(listing.median_bytes or 0) / KIB:.3g} KiB"
+    if not _many_small(listing):
+        return NotHere(
+            subject=listing.device, because=f"{listing.files} files{where}, {size}: not small",
+            source=cite(listing)[0],
+        )  # fmt: skip
+    return tell(
+        listing,
+        f"{listing.files} files{where}, {listing.small_ratio:.0%} of them below 64 KiB, {size}",
+        severity="info",
+        action="none",
+        meaning="Most files of this set are small: each costs a lookup and an open beside the read. The listing does "
+        "not tell that anybody waits for them.",
+        decision="Measure disk and cards while the job reads the set; pack it into large files if they wait.",
+    )
+
+
+def _small_reads(
+    disk: DiskLoad, small: Sequence[FileListing], cards: Sequence[GpuLoad]
+) -> Iterator[Seen]:
     if out := _not_judged(disk):
         yield out
         return
@@ -125,9 +177,12 @@ def small_files(disk: One[DiskLoad], cards: All[GpuLoad]) -> Iterator[Seen]:
     assert disk.writes_per_s is not None
     mean = disk.read_bytes_per_s / disk.reads_per_s if disk.reads_per_s else 0.0
     reading = disk.reads_per_s >= max(MANY_READS, disk.writes_per_s)
-    small = mean < SMALL_REQUEST and disk.read_bytes_per_s < LOW_RATE
-    if disk.busy_ratio > DISK_FULL and reading and small:
+    little = mean < SMALL_REQUEST and disk.read_bytes_per_s < LOW_RATE
+    if disk.busy_ratio > DISK_FULL and reading and little:
         told, sources, severity = beside(disk, cards)
+        for one in small[:1]:
+            told += f"; {one.root or 'the set listed'} holds {one.files} files, most below 64 KiB"
+            sources += cite(one)
         yield tell(
             disk,
             f"{disk.busy_ratio:.0%} busy{_since(disk)} with {disk.reads_per_s:.0f} reads a second of "

@@ -51,4 +51,20 @@ ROWS: tuple[Kind, ...] = (
         files=("mounts",),
         equals=("findmnt",),
     ),
+    Kind(
+        name="file-listing",
+        title="files of a data set with their sizes",
+        command="find DATASET -type f -printf '%s %p\\n'",
+        reader=READERS + "file_listing:read_file_listing",
+        heads=(
+            r"\d{1,15} (?:/|\.{1,2}/)[^\t]+$",
+            r"(?:\s*\d{1,20}\s+\d{1,12}\s+)?[-d][rwxsStT-]{9}[.+@]?\s+\d+\s+\S+\s+\S+\s+\d[\d.,]*[KMGT]?\s",
+            r"(?:/|\.{1,2}/?)\S*:\s*$",
+            r"total \d{1,12}(?:[.,]\d{1,3})?[KMGT]?\s*$",
+            r"(?:/|\.{1,2}/)[^\t:|<>\"()]*\.(?:jpe?g|JPE?G|png|webp|tiff?|dcm|nii|npy|npz|json|xml|csv|txt|wav|flac|mp3"
+            r"|mp4|parquet|arrow|tfrecord|tar|h5|pt|bin|safetensors)\s*$",
+        ),
+        gives=("FileListing",),
+        logs=True,
+    ),
 )  # fmt: skip
