@@ -3,12 +3,13 @@
 from typing import Any
 
 from rules.hand import cited, found, one, weight
-from steadygpu.evidence.device import DeviceRef
+from steadygpu.evidence.device import DeviceRef, host_ref
 from steadygpu.evidence.gpu import GpuLoad
-from steadygpu.evidence.mount import NfsOp
+from steadygpu.evidence.mount import MappedFile, Mount, NfsOp
 from steadygpu.evidence.source import Absent, Source
+from steadygpu.rules.network_fs import mmap_on_network_fs
 from steadygpu.rules.network_fs import network_fs_latency as rule
-from steadygpu.verdict.rule import Fine, Unclear
+from steadygpu.verdict.rule import Fine, NotHere, Unclear
 
 MOUNT = DeviceRef(kind="mount", label="/data")
 
@@ -91,3 +92,45 @@ def test_what_was_not_printed_is_unclear() -> None:
         gone = call(**{"exe_ms": 2.0, field: None}, absent=(Absent(field=field, reason="cut"),))
         assert isinstance(one(rule, (gone,), ()), Unclear)
     assert isinstance(one(rule, (call("WRITE"),), ()), Unclear)
+
+
+def mapped(path: str, size: int | None = 5 << 30) -> MappedFile:
+    return MappedFile(
+        device=host_ref(), path=path, mapped_bytes=size, sources=(Source(name="maps", quote="x"),)
+    )
+
+
+def mounted(place: str, fstype: str | None, network: bool | None) -> Mount:
+    return Mount(
+        device=DeviceRef(kind="mount", label=place), fstype=fstype, network=network,
+        sources=(Source(name=place, quote="x"),),
+    )  # fmt: skip
+
+
+ROOT = mounted("/", "ext4", network=False)
+NFS = mounted("/m", "nfs4", network=True)
+
+
+def test_weights_mapped_from_a_server_are_a_warning() -> None:
+    files = (mapped("/m/a.safetensors"), mapped("/m/b.safetensors"), mapped("/m/x.json"))
+    seen = found(one(mmap_on_network_fs, files, (ROOT, NFS)))
+    assert weight(mmap_on_network_fs, seen) == ("warning", "fix-feed")
+    assert "2 files of weights, 10 GiB, mapped from nfs4" in seen.says
+    assert cited(seen) == {"maps", "/m"}
+
+
+def test_weights_on_a_local_disk_are_fine_and_the_longest_place_counts() -> None:
+    local = (mapped("/mm/a.gguf"),)
+    assert isinstance(one(mmap_on_network_fs, local, (ROOT, NFS)), Fine)
+    nested = mounted("/m/fast", "xfs", network=False)
+    assert isinstance(one(mmap_on_network_fs, (mapped("/m/fast/a.pt"),), (NFS, nested)), Fine)
+
+
+def test_without_mounts_types_or_sizes_it_is_unclear() -> None:
+    file = mapped("/m/a.gguf")
+    assert isinstance(one(mmap_on_network_fs, (file,), ()), Unclear)
+    assert isinstance(one(mmap_on_network_fs, (file,), (mounted("/m", "fuse", None),)), Unclear)
+    assert isinstance(one(mmap_on_network_fs, (file,), (mounted("/m", None, None),)), Unclear)
+    assert isinstance(one(mmap_on_network_fs, (mapped("/m/a.gguf", None),), (NFS,)), Unclear)
+    assert isinstance(one(mmap_on_network_fs, (mapped("/m/x.json"),), (NFS,)), NotHere)
+    assert isinstance(one(mmap_on_network_fs, (mapped("/m/a.pt", 1 << 20),), (NFS,)), NotHere)

@@ -84,3 +84,22 @@ class FileListing:
     small_ratio: float | None = None
     absent: tuple[Absent, ...] = ()
     sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MappedFile:
+    """A file that a process has mapped into its memory, not as code. `mapped_bytes` sums its mappings.
+
+    `pid` is known where the text names the process. That a file is not listed tells nothing.
+    """
+
+    nature: ClassVar[Nature] = "state"
+    key: ClassVar[tuple[str, ...]] = ("path", "pid")
+
+    device: DeviceRef
+    at: Moment = UNKNOWN
+    path: str
+    pid: int | None = None
+    mapped_bytes: int | None = None
+    absent: tuple[Absent, ...] = ()
+    sources: tuple[Source, ...]

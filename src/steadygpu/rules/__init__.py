@@ -69,7 +69,7 @@ SUBJECTS: dict[str, Subject] = {
     "lost": Subject(5, ("GpuErrorCells", "GpuRecovery", "NvrmEvent", "PciDevice", "ToolMessage")),
     "memory_repair": Subject(4, ("RetiredPages", "RowRemap")),
     "network": Subject(2, ("NicCounters", "TcpCounters")),
-    "network_fs": Subject(1, ("NfsOp",)),
+    "network_fs": Subject(2, ("MappedFile", "NfsOp")),
     "numa": Subject(
         3, ("CardListing", "CpuLayout", "GpuAffinity", "GpuProcess", "PciDevice", "PeerPath")
     ),

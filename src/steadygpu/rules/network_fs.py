@@ -3,12 +3,14 @@
 from collections.abc import Iterator, Sequence
 
 from steadygpu.evidence.gpu import GpuLoad
-from steadygpu.evidence.mount import NfsOp
-from steadygpu.evidence.units import KIB
+from steadygpu.evidence.mount import MappedFile, Mount, NfsOp
+from steadygpu.evidence.source import Source
+from steadygpu.evidence.units import GIB, KIB, MIB
 from steadygpu.rules.storage import beside
 from steadygpu.verdict.rule import (
     All,
     Mine,
+    NotHere,
     Seen,
     Unclear,
     cite,
@@ -16,6 +18,7 @@ from steadygpu.verdict.rule import (
     lacking,
     rule,
     tell,
+    the_host,
 )
 
 CALL_MS = 20.0  # our choice: a server in the room answers in one or two ms, one that reads its disks in ten
@@ -39,6 +42,8 @@ _WRITES = (
     "RMDIR",
 )
 _NAMES = ("GETATTR", "LOOKUP", "ACCESS", "READDIR", "READDIRPLUS", "OPEN", "OPEN_NOATTR", "CLOSE")
+WEIGHTS = 64 * MIB  # our choice: less than this is read in a moment from anywhere
+_WEIGHT_FILES = (".safetensors", ".gguf", ".ggml", ".bin", ".pt", ".pth", ".ckpt")
 _NEEDED = ("ops_per_s", "exe_ms", "rtt_ms", "retransmits", "retransmit_ratio")
 _ASK = "nfsiostat 5 6, beside nvidia-smi dmon -s u, while the job runs"
 _QUEUE = (
@@ -80,6 +85,75 @@ def network_fs_latency(calls: Mine[NfsOp], cards: All[GpuLoad]) -> Iterator[Seen
         yield _judge(recent, cards)
     else:
         yield _lifetime(reads)
+
+
+@rule(
+    id="feed.mmap-on-network-fs",
+    title="Weights are mapped from a network filesystem",
+    severity="warning",
+    action="fix-feed",
+    scope="host",
+    points_to="storage",
+    meaning="Mapped weights come over the network page by page as they are touched, each page a wait: a first start "
+    "takes minutes, and a second one that finds them in memory hides it.",
+    decision="Load the weights eagerly (without mmap) or copy them to a local disk first; no card loads them faster.",
+    next_step="Start once with cold and once with warm cache, with mmap off, and compare the times.",
+    references=(
+        "safetensors issue 562: slow loading from network filesystems",
+        "SGLang server arguments: --weight-loader-disable-mmap",
+    ),
+)
+def mmap_on_network_fs(
+    files: All[MappedFile],
+    mounts: Mine[Mount],  # of the whole host, as nothing before is of one device
+) -> Iterator[Seen]:
+    """The mount with the longest path above a file holds it. The type of the mount tells whether a server does."""
+    weights = [
+        f for f in files
+        if f.path.endswith(_WEIGHT_FILES) and (f.mapped_bytes is None or f.mapped_bytes >= WEIGHTS)
+    ]  # fmt: skip
+    by_mount: dict[Mount, list[MappedFile]] = {}
+    for file in weights:
+        if missing := lacking(file, "mapped_bytes"):
+            yield missing
+        elif (file.mapped_bytes or 0) >= WEIGHTS and (
+            mount := _holds(file.path, mounts)
+        ) is not None:
+            by_mount.setdefault(mount, []).append(file)
+        elif (file.mapped_bytes or 0) >= WEIGHTS:
+            why = f"no text tells what is mounted at {file.path}"
+            yield Unclear(subject=the_host(file), why=why, record="Mount")
+    if not weights:
+        for file in files[:1]:
+            yield NotHere(
+                subject=the_host(file), because="no large file of weights is among those mapped"
+            )
+    for mount, held in by_mount.items():
+        yield _mapped(mount, held)
+
+
+def _holds(path: str, mounts: Sequence[Mount]) -> Mount | None:
+    above = [
+        m for m in mounts
+        if m.device.label and path.startswith(m.device.label.rstrip("/") + "/")
+    ]  # fmt: skip
+    return max(above, key=lambda m: len(m.device.label or ""), default=None)
+
+
+def _mapped(mount: Mount, held: Sequence[MappedFile]) -> Seen:
+    """Return what weights mapped from one mount mean."""
+    if mount.network is None:
+        what = f"the type {mount.fstype}" if mount.fstype else "this text"
+        why = f"{what} does not tell whether a server holds the files at {mount.device.label}"
+        return Unclear(subject=mount.device, why=why, ask="findmnt")
+    total = sum({f.path: f.mapped_bytes or 0 for f in held}.values())
+    count = len({f.path for f in held})
+    says = f"{count} {'file' if count == 1 else 'files'} of weights, {total / GIB:.3g} GiB, mapped from {mount.fstype}"
+    proof: list[Source] = [source for file in held for source in cite(file)]
+    if not mount.network:
+        return fine(mount, says, also=proof)
+    where = f" {mount.source}" if mount.source else ""
+    return tell(mount, f"{says}{where}", also=proof)
 
 
 def _judge(calls: Sequence[NfsOp], cards: Sequence[GpuLoad]) -> Seen:

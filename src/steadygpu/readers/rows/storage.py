@@ -67,4 +67,14 @@ ROWS: tuple[Kind, ...] = (
         gives=("FileListing",),
         logs=True,
     ),
+    Kind(
+        name="proc-maps",
+        title="files that a process has mapped",
+        command="grep -E 'safetensors|gguf|[.]bin|[.]pt' /proc/PID/maps",
+        reader=READERS + "proc_maps:read_proc_maps",
+        heads=(
+            r"(?:/proc/\d+/s?maps:)?[0-9a-f]{8,16}-[0-9a-f]{8,16} [r-][w-][x-][ps] [0-9a-f]{8,16} [0-9a-f]{2,4}:[0-9a-f]{2,5} \d",
+        ),
+        gives=("MappedFile",),
+    ),
 )  # fmt: skip
