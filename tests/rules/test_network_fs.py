@@ -87,6 +87,16 @@ def test_means_since_the_mount_inform_and_acquit_nobody() -> None:
     assert isinstance(one(rule, (many, fast), ()), Fine)
 
 
+def test_the_host_as_a_whole_has_counts_and_no_times() -> None:
+    rpc = NfsOp(
+        device=host_ref(), op="RPC", ops=900_000, retransmits=18_000, retransmit_ratio=0.02,
+        since_mount=True, sources=(Source(name="x", quote="x"),),
+    )  # fmt: skip
+    seen = found(one(rule, (rpc,), ()))
+    assert weight(rule, seen) == ("info", "none")
+    assert "NFS RPC: 900000 calls, 18000 retransmits, counted since the boot" in seen.says
+
+
 def test_what_was_not_printed_is_unclear() -> None:
     for field in ("ops_per_s", "exe_ms", "rtt_ms", "retransmits"):
         gone = call(**{"exe_ms": 2.0, field: None}, absent=(Absent(field=field, reason="cut"),))

@@ -17,6 +17,7 @@ class NfsOp:
     the server, `exe_ms` all of it with retransmissions. `share_ratio` is its part of all calls of the mount.
     `retransmits` (`retransmit_ratio` of the calls), `timeouts` and `errors` are of the same span as the
     means: since the mount where `since_mount`, else over `samples` intervals. No call leaves the times None.
+    nfsstat tells of the host, since its boot: no times, and one record with the op RPC for all calls.
     """
 
     nature: ClassVar[Nature] = "gauge"

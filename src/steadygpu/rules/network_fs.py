@@ -93,7 +93,6 @@ def network_fs_latency(calls: Mine[NfsOp], cards: All[GpuLoad]) -> Iterator[Seen
     severity="warning",
     action="fix-feed",
     scope="host",
-    points_to="storage",
     meaning="Mapped weights come over the network page by page as they are touched, each page a wait: a first start "
     "takes minutes, and a second one that finds them in memory hides it.",
     decision="Load the weights eagerly (without mmap) or copy them to a local disk first; no card loads them faster.",
@@ -185,7 +184,7 @@ def _lifetime(calls: Sequence[NfsOp]) -> Seen:
     often = [call for call in calls if (call.ops or 0) >= MANY_CALLS or _waiting(call) >= IN_FLIGHT]
     bad = [c for c in often if (c.exe_ms is not None and c.exe_ms > CALL_MS) or _lossy(c)]
     if not bad:
-        why = "the figures are means since the mount, in which a slow minute does not show"
+        why = "the figures are of all time since the mount or boot, in which a slow minute does not show"
         return Unclear(subject=calls[0].device, why=why, ask=_ASK)
     worst = max(bad, key=lambda call: (call.op == "READ", call.ops or 0, call.exe_ms or 0.0))
     says, fields, words = _words(worst)
@@ -198,10 +197,14 @@ def _lifetime(calls: Sequence[NfsOp]) -> Seen:
         says += f"; {names.op} {names.share_ratio:.0%} of calls"
     meaning, decision = words if words == _LOSS else _LIFETIME
     return tell(
-        worst, f"{says}, as the mean since the mount", *fields, "ops", "ops_per_s",
+        worst, f"{says}, {_span(worst)}", *fields, "ops", "ops_per_s",
         also=cite(names, "share_ratio") if names else (),
         severity="info", action="none", meaning=meaning, decision=decision,
     )  # fmt: skip
+
+
+def _span(call: NfsOp) -> str:
+    return "counted since the boot" if call.device.kind == "host" else "as the mean since the mount"
 
 
 def _waiting(call: NfsOp) -> float:
@@ -223,7 +226,11 @@ def _words(call: NfsOp) -> tuple[str, tuple[str, ...], tuple[str, str] | None]:
     """Return what a call costs and where its time goes, with the fields and what that means."""
     fields = ["exe_ms", "rtt_ms"]
     exe, rtt = call.exe_ms or 0.0, call.rtt_ms or 0.0
-    says = f"NFS {call.op} {exe:.3g} ms each"
+    says = (
+        f"NFS {call.op} {exe:.3g} ms each"
+        if call.exe_ms is not None
+        else f"NFS {call.op}: {call.ops} calls"
+    )
     if call.op == "READ" and call.bytes_per_op:
         says += f" of {call.bytes_per_op / KIB:.0f} KiB"
         fields.append("bytes_per_op")

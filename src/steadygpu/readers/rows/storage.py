@@ -30,6 +30,14 @@ ROWS: tuple[Kind, ...] = (
         files=("*mountstats*",),
     ),
     Kind(
+        name="nfsstat",
+        title="NFS calls of the host since its boot",
+        command="nfsstat -c",
+        reader=READERS + "nfsstat:read_nfsstat",
+        heads=(r"(?:Client|Server) (?:packet stats|rpc stats|reply cache|nfs v[234][a-z ]*):\s*$",),
+        gives=("NfsOp",),
+    ),
+    Kind(
         name="findmnt",
         title="mounted filesystems as a tree",
         command="findmnt",
