@@ -11,13 +11,14 @@ from steadygpu.evidence.source import Absent, Source
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NfsOp:
-    """What one kind of NFS call (READ, GETATTR) did on one mount; times are means a call in milliseconds.
+    """What one kind of call (READ, GETATTR) to a file server did on one mount; times are means a call in milliseconds.
 
     `queue_ms` is the wait in the client before the call was sent, `rtt_ms` from sending to the answer of
     the server, `exe_ms` all of it with retransmissions. `share_ratio` is its part of all calls of the mount.
     `retransmits` (`retransmit_ratio` of the calls), `timeouts` and `errors` are of the same span as the
     means: since the mount where `since_mount`, else over `samples` intervals. No call leaves the times None.
     nfsstat tells of the host, since its boot: no times, and one record with the op RPC for all calls.
+    Of `protocol` Lustre only `exe_ms` is told, and what the cache of the client answers counts as well.
     """
 
     nature: ClassVar[Nature] = "gauge"
@@ -26,6 +27,7 @@ class NfsOp:
     device: DeviceRef
     at: Moment = UNKNOWN
     op: str
+    protocol: str = "NFS"
     ops: int | None = None
     ops_per_s: float | None = None
     share_ratio: float | None = None

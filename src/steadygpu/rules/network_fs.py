@@ -29,7 +29,12 @@ SHARE_HIGH = (
     0.5  # our choice: more than half of all calls ask for names and attributes, not for data
 )
 FEW_RETRANSMITS = 5  # our choice: fewer may be one lost connection
-_WRITES = (
+_NO_READS = (
+    "FLOCK",
+    "FSYNC",
+    "TRUNCATE",
+    "UNLINK",
+    "MKNOD",
     "WRITE",
     "COMMIT",
     "SETATTR",
@@ -77,7 +82,7 @@ def network_fs_latency(calls: Mine[NfsOp], cards: All[GpuLoad]) -> Iterator[Seen
 
     A mean since the mount is information only, and acquits nobody. Writes do not feed a card.
     """
-    reads = [c for c in calls if c.op not in _WRITES]
+    reads = [c for c in calls if c.op not in _NO_READS]
     recent = [c for c in reads if not c.since_mount]
     if not reads:
         yield Unclear(subject=calls[0].device, why="no call that reads was printed", ask=_ASK)
@@ -227,9 +232,9 @@ def _words(call: NfsOp) -> tuple[str, tuple[str, ...], tuple[str, str] | None]:
     fields = ["exe_ms", "rtt_ms"]
     exe, rtt = call.exe_ms or 0.0, call.rtt_ms or 0.0
     says = (
-        f"NFS {call.op} {exe:.3g} ms each"
+        f"{call.protocol} {call.op} {exe:.3g} ms each"
         if call.exe_ms is not None
-        else f"NFS {call.op}: {call.ops} calls"
+        else f"{call.protocol} {call.op}: {call.ops} calls"
     )
     if call.op == "READ" and call.bytes_per_op:
         says += f" of {call.bytes_per_op / KIB:.0f} KiB"

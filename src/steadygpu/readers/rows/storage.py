@@ -38,6 +38,14 @@ ROWS: tuple[Kind, ...] = (
         gives=("NfsOp",),
     ),
     Kind(
+        name="llite-stats",
+        title="calls of a Lustre client since its mount",
+        command="sudo lctl get_param llite.*.stats",
+        reader=READERS + "llite_stats:read_llite_stats",
+        heads=(r"llite\.[\w.-]+\.stats=\s*$",),
+        gives=("NfsOp",),
+    ),
+    Kind(
         name="findmnt",
         title="mounted filesystems as a tree",
         command="findmnt",
