@@ -15,7 +15,7 @@ MOUNT = DeviceRef(kind="mount", label="/data")
 
 
 def call(op: str = "READ", **fields: Any) -> NfsOp:
-    usual = {
+    usual: dict[str, Any] = {
         "ops_per_s": 90.0, "rtt_ms": 41.0, "exe_ms": 43.0, "retransmits": 0, "retransmit_ratio": 0.0,
     }  # fmt: skip
     return NfsOp(device=MOUNT, op=op, sources=(Source(name=op, quote="x"),), **{**usual, **fields})
@@ -85,6 +85,37 @@ def test_means_since_the_mount_inform_and_acquit_nobody() -> None:
     assert isinstance(one(rule, (call(ops=50, **life),), ()), Unclear)
     fast = call(exe_ms=1.0, rtt_ms=1.0)
     assert isinstance(one(rule, (many, fast), ()), Fine)
+
+
+def reading(age: float | None, ops: int, exe: float, **fields: Any) -> NfsOp:
+    usual = {"age_s": age, "ops": ops, "exe_ms": exe, "rtt_ms": exe, "since_mount": True}
+    return call(**{**usual, **fields})
+
+
+def test_two_readings_of_one_mount_give_an_interval() -> None:
+    first = reading(1000.0, 10_000, 2.0)
+    slow = reading(1060.0, 16_000, 17.0)  # 6000 calls of 42 ms in a minute
+    seen = found(one(rule, (slow, first), ()))
+    assert weight(rule, seen) == ("warning", "fix-feed")
+    assert "NFS READ 42 ms each: 42 ms to the server and back, 100 a second" in seen.says
+    fast = one(rule, (first, reading(1060.0, 16_000, 2.0)), ())
+    assert isinstance(fast, Fine)
+    bad_life = reading(1000.0, 10_000, 90.0)
+    assert isinstance(one(rule, (bad_life, reading(1060.0, 10_000, 90.0)), ()), Fine)
+    lossy = reading(1060.0, 16_000, 2.0, retransmits=300)
+    assert "300 retransmits" in found(one(rule, (first, lossy), ())).says
+    lustre = [reading(1000.0 + 60 * i, 10_000 + 6000 * i, 2.0, protocol="Lustre", rtt_ms=None,
+                      retransmits=None) for i in (0, 1)]  # fmt: skip
+    assert isinstance(one(rule, lustre, ()), Fine)
+
+
+def test_two_readings_without_age_or_after_a_remount_are_unclear() -> None:
+    first = reading(1000.0, 10_000, 90.0)
+    assert isinstance(one(rule, (first, reading(None, 16_000, 90.0)), ()), Unclear)
+    assert isinstance(one(rule, (first, reading(1060.0, 20, 90.0)), ()), Unclear)
+    assert "since the mount" in found(one(rule, (first, first), ())).says
+    far = reading(900_000.0, 16_000, 90.0)
+    assert weight(rule, found(one(rule, (first, far), ()))) == ("info", "none")
 
 
 def test_the_host_as_a_whole_has_counts_and_no_times() -> None:

@@ -17,16 +17,18 @@ class NfsOp:
     the server, `exe_ms` all of it with retransmissions. `share_ratio` is its part of all calls of the mount.
     `retransmits` (`retransmit_ratio` of the calls), `timeouts` and `errors` are of the same span as the
     means: since the mount where `since_mount`, else over `samples` intervals. No call leaves the times None.
+    `age_s` is how long ago the filesystem was mounted, where the text tells: it orders two readings.
     nfsstat tells of the host, since its boot: no times, and one record with the op RPC for all calls.
     Of `protocol` Lustre only `exe_ms` is told, and what the cache of the client answers counts as well.
     """
 
     nature: ClassVar[Nature] = "gauge"
-    key: ClassVar[tuple[str, ...]] = ("op", "since_mount")
+    key: ClassVar[tuple[str, ...]] = ("op", "since_mount", "age_s")
 
     device: DeviceRef
     at: Moment = UNKNOWN
     op: str
+    age_s: float | None = None
     protocol: str = "NFS"
     ops: int | None = None
     ops_per_s: float | None = None

@@ -44,6 +44,7 @@ class _Client:
             if not name.endswith("_bytes") or op.lower() not in self.rows:
                 draft.take("ops", count, at)
                 if self.elapsed is not None and self.elapsed[0] > 0:
+                    draft.take("age_s", self.elapsed[0], self.elapsed[1])
                     for place in (at, self.elapsed[1]):
                         draft.take("ops_per_s", count / self.elapsed[0], place)
             if count > 0 and len(rest) > 2:

@@ -66,6 +66,7 @@ class _Mount:
             if whole:
                 draft.take("share_ratio", ops / total, *span)
             if self.age is not None and self.age[0] > 0:
+                draft.take("age_s", float(self.age[0]), self.age[1])
                 for place in (at, self.age[1]):
                     draft.take("ops_per_s", ops / self.age[0], place)
             draft.take("retransmits", max(0, sent - ops), at)

@@ -1,6 +1,7 @@
 """Whether network filesystems keep the cards waiting."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from steadygpu.evidence.gpu import GpuLoad
 from steadygpu.evidence.mount import MappedFile, Mount, NfsOp
@@ -25,6 +26,7 @@ CALL_MS = 20.0  # our choice: a server in the room answers in one or two ms, one
 IN_FLIGHT = 0.5  # our choice: by Little's law, somebody waits for the server half of the time
 RETRANSMITS = 0.01  # our choice: one call in a hundred sent again; nfs(5) repeats after timeo, 60 s by default over TCP
 MANY_CALLS = 1000  # our choice: a mean since the mount of fewer calls is of a few moments
+LONGEST_S = 86_400.0  # our choice: a mean of more than a day is no interval, and the place may be mounted anew
 SHARE_HIGH = (
     0.5  # our choice: more than half of all calls ask for names and attributes, not for data
 )
@@ -83,9 +85,13 @@ def network_fs_latency(calls: Mine[NfsOp], cards: All[GpuLoad]) -> Iterator[Seen
     A mean since the mount is information only, and acquits nobody. Writes do not feed a card.
     """
     reads = [c for c in calls if c.op not in _NO_READS]
-    recent = [c for c in reads if not c.since_mount]
+    twice = [c for op in dict.fromkeys(c.op for c in reads) if len(c := _readings(reads, op)) > 1]
+    recent = [c for c in reads if not c.since_mount] + [_between(one) for one in twice]
     if not reads:
         yield Unclear(subject=calls[0].device, why="no call that reads was printed", ask=_ASK)
+    elif any(c.age_s is None for one in twice for c in one):
+        why = "two readings since the mount, of which one does not tell its age"
+        yield Unclear(subject=calls[0].device, why=why, ask=_ASK)
     elif recent:
         yield _judge(recent, cards)
     else:
@@ -166,14 +172,14 @@ def _judge(calls: Sequence[NfsOp], cards: Sequence[GpuLoad]) -> Seen:
     worst = max(bad, key=_waiting, default=None)
     if worst is None:
         for call in calls:
-            if call.ops_per_s != 0 and (missing := lacking(call, *_NEEDED)):
+            if call.ops_per_s != 0 and (missing := lacking(call, *_needed(call))):
                 return missing
         one = max(calls, key=_waiting)
-        also = tuple(s for c in calls for s in cite(c, *_NEEDED))
+        also = tuple(s for c in calls for s in cite(c, *_needed(c)))
         if one.exe_ms is None or one.ops_per_s is None:
             return fine(one, "no call was made", "ops_per_s", also=also)
         said = f"{one.op} {one.exe_ms:.3g} ms each, {one.ops_per_s:.3g} a second"
-        return fine(one, said, *_NEEDED, also=also)
+        return fine(one, said, *_needed(one), also=also)
     told, sources, severity = beside(worst, cards)
     calm = severity == "info"
     says, fields, words = _words(worst)
@@ -182,6 +188,50 @@ def _judge(calls: Sequence[NfsOp], cards: Sequence[GpuLoad]) -> Seen:
         severity="info" if calm else None, action="none" if calm else None,
         meaning=words and words[0], decision=words and words[1],
     )  # fmt: skip
+
+
+def _readings(calls: Sequence[NfsOp], op: str) -> list[NfsOp]:
+    """Return the readings since the mount of one kind of call, the youngest first; those of a host have no age."""
+    found = [c for c in calls if c.op == op and c.since_mount and c.device.kind == "mount"]
+    if any(c.age_s is None for c in found):
+        return found
+    by_age = {c.age_s or 0.0: c for c in found}
+    ages = sorted(by_age)
+    apart = bool(ages) and ages[-1] - ages[0] > LONGEST_S
+    return [by_age[age] for age in (ages[:1] if apart else ages)]
+
+
+def _between(readings: Sequence[NfsOp]) -> NfsOp:
+    """Return what was done between the first and the last reading; a count that fell leaves all of it None."""
+    first, last = readings[0], readings[-1]
+    span = (last.age_s or 0.0) - (first.age_s or 0.0)
+    ops = None if first.ops is None or last.ops is None else last.ops - first.ops
+    good = ops is not None and ops >= 0 and span > 0
+
+    def mean(field: str) -> float | None:
+        was: float | None = getattr(first, field) if first.ops else 0.0
+        now: float | None = getattr(last, field)
+        if not good or not ops or was is None or now is None:
+            return None
+        return max(0.0, (now * (last.ops or 0) - was * (first.ops or 0)) / ops)
+
+    def rise(field: str) -> int | None:
+        was: int | None = getattr(first, field)
+        now: int | None = getattr(last, field)
+        return None if not good or was is None or now is None else max(0, now - was)
+
+    again = rise("retransmits")
+    return replace(
+        last, since_mount=False, ops=ops if good else None, ops_per_s=ops / span if ops is not None and good else None,
+        share_ratio=None, bytes_per_s=None, bytes_per_op=mean("bytes_per_op"), queue_ms=mean("queue_ms"),
+        rtt_ms=mean("rtt_ms"), exe_ms=mean("exe_ms"), retransmits=again,
+        retransmit_ratio=again / ops if again is not None and ops else (0.0 if good else None),
+        timeouts=rise("timeouts"), errors=rise("errors"), sources=(*first.sources, *last.sources),
+    )  # fmt: skip
+
+
+def _needed(call: NfsOp) -> tuple[str, ...]:
+    return _NEEDED if call.protocol == "NFS" else ("ops_per_s", "exe_ms")
 
 
 def _lifetime(calls: Sequence[NfsOp]) -> Seen:
