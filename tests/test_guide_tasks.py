@@ -23,6 +23,7 @@ EXPECTED: dict[str, tuple[set[str], set[str], str]] = {
     "a-10-cpus": (QUIET, QUIET, BUY_NOTHING),
     "a-11-topo": (QUIET, QUIET, BUY_NOTHING),
     "a-12-disk": ({"feed.iowait-high"}, {"feed.storage-saturated"}, "Do not buy a card"),
+    "a-13-files": (QUIET, QUIET, BUY_NOTHING),  # four names do not tell how many there are
     "a-14-container": (QUIET, QUIET, BUY_NOTHING),
     "a-15-aer": (QUIET, {"silent.aer-corrected-on-gpu-path"}, "Reseat the card"),
     "b-01-list": (QUIET, QUIET, BUY_NOTHING),
