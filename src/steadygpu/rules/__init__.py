@@ -74,6 +74,7 @@ SUBJECTS: dict[str, Subject] = {
         3, ("CardListing", "CpuLayout", "GpuAffinity", "GpuProcess", "PciDevice", "PeerPath")
     ),
     "nvlink_fatal": Subject(1, ("XidEvent",)),
+    "oom": Subject(2, ("OomMessage",)),
     "owner": Subject(2, ("DriverBindEvent", "KernelModule", "ModuleListing", "PciDevice")),
     "pcie": Subject(5, ("PcieLink",)),
     "power": Subject(4, ("GpuClockReasons", "GpuPower", "PowerSupplies")),
