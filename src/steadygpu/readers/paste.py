@@ -34,6 +34,7 @@ _NOTHING = re.compile(
     r"[-=_*~`#.+ ]{3,}(?:\w{0,12})\s*$|--More--|(?:sudo )?(?:nvidia-smi|dmesg|journalctl|lspci|iostat|lscpu|numactl|lsmod|uname|date|ip|rdma|ethtool|ibstat|ibstatus|ibv_devinfo|perfquery|nstat|netstat|ifconfig|sleep|cat /\S+)(?: [\w ./,=-]{1,200})?\s*$"
 )
 _SLEEP = re.compile(r"\bsleep \d")  # what comes after it is later than the date above
+_MPSTAT = re.compile(r"\sCPU\s+(?:%us|intr/s)")
 _PROMPT_SIGN = re.compile(r"[$#>➜]")
 _CONTAINER = re.compile(
     r"\b(?:docker|podman|nerdctl|crictl|enroot|apptainer|singularity|kubectl|oc)\b.*\b(?:run|exec|start|shell)\b|--container"
@@ -227,10 +228,17 @@ def _read_lines(text: Text, lines: Lines) -> list[Read]:
 
 
 def _head_line(lines: Lines, at: int) -> str:
-    """Return the line that a head is matched on: JSON may break after its first brace."""
+    """Return the line that a head is matched on: JSON may break after its first brace.
+
+    The line of the host is the same in all tools of sysstat: the heading below it tells mpstat.
+    """
     line = lines.clean[at]
     if line.strip() in _OPEN and at + 1 < len(lines):
         return line.strip() + lines.clean[at + 1].strip()
+    if line.startswith("Linux "):
+        below = next((one for one in lines.clean[at + 1 : at + 3] if one.strip()), "")
+        if _MPSTAT.search(below[:200]):
+            return below
     return line
 
 
