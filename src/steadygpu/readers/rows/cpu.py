@@ -28,6 +28,47 @@ ROWS: tuple[Kind, ...] = (
         files=("*vmstat*",),
     ),
     Kind(
+        name="meminfo",
+        title="memory of the host and of NUMA nodes",
+        command="cat /proc/meminfo /sys/devices/system/node/node*/meminfo",
+        reader=READERS + "meminfo:read_meminfo",
+        heads=(
+            r"(?:/\S{1,200}meminfo:)?(?:Node \d{1,4} )?(?:Mem(?:Total|Free|Available|Used)|FilePages|SwapTotal):\s+\d",
+            r"==> /\S{1,200}/meminfo <==",
+        ),
+        gives=("HostMemory",),
+        files=("*meminfo*",),
+    ),
+    Kind(
+        name="free",
+        title="memory and swap of the host",
+        command="free -h",
+        reader=READERS + "free:read_free",
+        heads=(r"\s*total\s+used\s+free\s+shared\s+(?:buff/cache|buffers)\s",),
+        gives=("HostMemory",),
+    ),
+    Kind(
+        name="pressure",
+        title="how long tasks wait for processors, memory and disks",
+        command="grep -H . /proc/pressure/*",
+        reader=READERS + "pressure:read_pressure",
+        heads=(
+            r"(?:==> |cat )?(?:/proc/pressure/\w{2,6}|/sys/fs/cgroup/(?:\S{0,300}/)?(?:cpu|io|memory|irq)\.pressure)(?:$| <==|:some |:full )",
+            r"(?:some|full) avg10=\d",
+        ),
+        gives=("Pressure",),
+    ),
+    Kind(
+        name="cgroup",
+        title="limits of control groups",
+        command="grep -H . /sys/fs/cgroup/**/{memory.max,memory.current,memory.events,cpu.max}",
+        reader=READERS + "cgroup_limits:read_cgroup_limits",
+        heads=(
+            r"(?:==> )?/sys/fs/cgroup(?:/[^\s:]{1,300})?/(?:memory\.(?:max|current|events)|cpu\.max)(?:$| <==|:\S)",
+        ),
+        gives=("CgroupLimit",),
+    ),
+    Kind(
         name="oom-message",
         title="the line in which PyTorch says that a card is out of memory",
         command=None,
