@@ -56,3 +56,29 @@ class CpuLoad:
     since_boot: bool = False
     absent: tuple[Absent, ...] = ()
     sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CpuFrequency:
+    """How the clock of processor `cpu` (or of its policy) is chosen, in MHz.
+
+    `min_mhz` and `max_mhz` are what the policy allows, `hardware_max_mhz` what the processor can.
+    `preference` is the hint to hardware that chooses its clock by itself.
+    """
+
+    nature: ClassVar[Nature] = "gauge"
+    key: ClassVar[tuple[str, ...]] = ("cpu",)
+
+    device: DeviceRef
+    at: Moment = UNKNOWN
+    cpu: int
+    driver: str | None = None
+    governor: str | None = None
+    preference: str | None = None
+    current_mhz: float | None = None
+    min_mhz: float | None = None
+    max_mhz: float | None = None
+    hardware_max_mhz: float | None = None
+    boost_active: bool | None = None
+    absent: tuple[Absent, ...] = ()
+    sources: tuple[Source, ...]

@@ -65,6 +65,7 @@ SUBJECTS: dict[str, Subject] = {
     ),
     "cpu": Subject(1, ("CpuLoad",)),
     "ecc": Subject(7, ("EccCounters", "GpuMode")),
+    "governor": Subject(1, ("CpuFrequency",)),
     "host_fault": Subject(6, ("DiskEvent", "KernelEvent", "MemoryErrorEvent", "NicEvent")),
     "host_memory": Subject(1, ("HostMemory",)),
     "lost": Subject(5, ("GpuErrorCells", "GpuRecovery", "NvrmEvent", "PciDevice", "ToolMessage")),

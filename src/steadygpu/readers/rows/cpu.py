@@ -28,6 +28,17 @@ ROWS: tuple[Kind, ...] = (
         files=("*vmstat*",),
     ),
     Kind(
+        name="cpufreq",
+        title="who chooses the clock of the processors",
+        command="grep . /sys/devices/system/cpu/cpu*/cpufreq/scaling_{driver,governor,cur_freq}",
+        reader=READERS + "cpufreq:read_cpufreq",
+        heads=(
+            r"analyzing CPU \d{1,5}:",
+            r"(?:==> )?/sys/devices/system/cpu/(?:cpu\d{1,5}/cpufreq|cpufreq/policy\d{1,5})/[a-z_]{1,40}(?: <==|:)",
+        ),
+        gives=("CpuFrequency",),
+    ),
+    Kind(
         name="meminfo",
         title="memory of the host and of NUMA nodes",
         command="cat /proc/meminfo /sys/devices/system/node/node*/meminfo",
