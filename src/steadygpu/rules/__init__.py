@@ -79,6 +79,7 @@ SUBJECTS: dict[str, Subject] = {
     "oom": Subject(2, ("OomMessage",)),
     "owner": Subject(2, ("DriverBindEvent", "KernelModule", "ModuleListing", "PciDevice")),
     "pcie": Subject(5, ("PcieLink",)),
+    "placement": Subject(1, ("ProcessPlacement",)),
     "power": Subject(4, ("GpuClockReasons", "GpuPower", "PowerSupplies")),
     "rdma": Subject(2, ("NicState", "RdmaCounters", "RdmaPort")),
     "stack": Subject(
