@@ -35,3 +35,19 @@ class OomMessage:
     unallocated_bytes: int | None = None
     absent: tuple[Absent, ...] = ()
     sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadSetting:
+    """How many threads a library may start in each process. `by` is torchrun or environment."""
+
+    nature: ClassVar[Nature] = "state"
+    key: ClassVar[tuple[str, ...]] = ("variable",)
+
+    device: DeviceRef
+    at: Moment = UNKNOWN
+    variable: str
+    threads: int | None = None
+    by: str | None = None
+    absent: tuple[Absent, ...] = ()
+    sources: tuple[Source, ...]

@@ -103,6 +103,7 @@ SUBJECTS: dict[str, Subject] = {
         ),
     ),
     "sxid": Subject(2, ("SxidEvent",)),
+    "threads": Subject(1, ("ThreadSetting",)),
     "throttle": Subject(5, ("GpuClockReasons", "GpuTemperature")),
     "trace": Subject(3, ("CallStat", "TraceCard", "TraceGap", "TraceHost")),
     "xid": Subject(

@@ -104,6 +104,19 @@ ROWS: tuple[Kind, ...] = (
         gives=("CgroupLimit",),
     ),
     Kind(
+        name="omp-threads",
+        title="how many threads each process gets",
+        command="env | grep OMP_NUM_THREADS",
+        reader=READERS + "omp_threads:read_omp_threads",
+        heads=(
+            r"Setting OMP_NUM_THREADS environment variable for each process",
+            r"(?:export |declare -x )?OMP_NUM_THREADS=[\"']?\d",
+            r"W\d{4} \d\d:\d\d:\d\d\.\d{3,9} (?:\d{1,20} ){1,2}\S{0,200}torch/distributed/run\.py:\d{1,6}\] *(?:\*|Setting OMP|$)",
+            r"(?:\[.{1,40}\] )?(?:WARNING:)?torch\.distributed\.run:(?: \[WARNING\])? *(?:\*|Setting OMP|$)",
+        ),
+        gives=("ThreadSetting",),
+    ),
+    Kind(
         name="oom-message",
         title="the line in which PyTorch says that a card is out of memory",
         command=None,
