@@ -4,7 +4,7 @@ from typing import Any
 
 from rules.hand import one, says
 from steadygpu.evidence.device import DeviceRef
-from steadygpu.evidence.gpu import GpuLoad, GpuMemory, GpuMode, GpuProcess
+from steadygpu.evidence.gpu import CardListing, GpuLoad, GpuMemory, GpuMode, GpuProcess
 from steadygpu.evidence.setting import Setting
 from steadygpu.evidence.source import Source
 from steadygpu.evidence.units import GIB
@@ -64,3 +64,24 @@ def test_duplicate_model_copies_share_name_and_size() -> None:
     assert one(rule, two, roomy).severity == "info"
     short = make(GpuMemory, used_bytes=19 * GIB, total_bytes=20 * GIB)
     assert one(rule, two, short).severity is None
+
+
+def test_an_empty_list_in_a_container_says_nothing_of_the_host() -> None:
+    rule = card_memory.pid_namespace
+    inside = (make(CardListing, tool="nvidia-smi", listed=1, container=True),)
+    outside = (make(CardListing, tool="nvidia-smi", listed=1),)
+    linux = make(GpuMode, mig_on=False, persistence_on=True)
+    used = make(GpuMemory, used_bytes=9 * GIB)
+    little = make(GpuMemory, used_bytes=1)
+    idle = make(GpuLoad, has_process=False, busy_ratio=0.0)
+    works = make(GpuLoad, has_process=False, busy_ratio=0.5)
+    assert "9216 MiB" in says(one(rule, idle, used, linux, inside))
+    assert "50% busy" in says(one(rule, works, None, linux, inside))
+    assert isinstance(one(rule, idle, used, linux, outside), NotHere)
+    assert isinstance(one(rule, idle, used, make(GpuMode, mig_on=True), inside), NotHere)
+    assert isinstance(one(rule, idle, little, linux, inside), Fine)
+    assert isinstance(one(rule, make(GpuLoad, has_process=True), used, linux, inside), Fine)
+    assert isinstance(one(rule, make(GpuLoad), used, linux, inside), Unclear)
+    assert isinstance(one(rule, idle, None, linux, inside), Unclear)
+    blank = make(GpuLoad, has_process=False)
+    assert isinstance(one(rule, blank, little, linux, inside), Unclear)

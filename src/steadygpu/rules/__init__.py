@@ -41,7 +41,7 @@ SUBJECTS: dict[str, Subject] = {
         ),
     ),
     "card_memory": Subject(
-        3,
+        4,
         (
             "GpuLoad",
             "GpuMemory",

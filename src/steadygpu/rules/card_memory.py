@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from steadygpu.evidence.gpu import GpuLoad, GpuMemory, GpuMode, GpuProcess
+from steadygpu.evidence.gpu import CardListing, GpuLoad, GpuMemory, GpuMode, GpuProcess
 from steadygpu.evidence.setting import Setting, setting_of
 from steadygpu.evidence.units import GIB, MIB
 from steadygpu.rules.throttle import missing
@@ -119,6 +119,56 @@ def memory_without_visible_process(
             decision="Find the holder outside this container before you call the card free.",
             first=load.at, last=load.at,
         )  # fmt: skip
+
+
+@rule(
+    id="busy.pid-namespace",
+    title="The container does not see who uses the card",
+    severity="info",
+    action="none",
+    meaning="A container sees processes of its own only: an empty list says nothing of other containers and the host.",
+    decision="Ask the host before you call the card free or its memory lost.",
+    next_step="On the host: nvidia-smi; sudo fuser -v /dev/nvidia*",
+    references=("pid_namespaces(7)", "nvidia-smi(1), Processes"),
+)
+def pid_namespace(
+    load: One[GpuLoad],
+    memory: Maybe[GpuMemory],
+    mode: Maybe[GpuMode],
+    listings: All[CardListing],
+) -> Iterator[Seen]:
+    """Only where the text itself was taken in a container, and the card is held or at work all the same."""
+    names = {source.name for source in load.sources}
+    inside = [
+        one for one in listings if one.container and any(s.name in names for s in one.sources)
+    ]
+    used = None if memory is None else memory.used_bytes
+    held, works = used is not None and used > HELD, bool(load.busy_ratio)
+    if not inside:
+        yield NotHere(subject=load.device, because="the list was not taken in a container")
+    elif load.has_process is None:
+        yield missing(load, load, "processes", "has_process", ask="nvidia-smi")
+    elif load.has_process:
+        yield fine(load, "a process is listed", "has_process")
+    elif held or works:
+        if hidden := _hides_processes(mode, load):
+            yield hidden
+            return
+        says = f"{(used or 0) // MIB} MiB used" if held else f"{load.busy_ratio:.0%} busy"
+        proof = [
+            *cite(load, "has_process"),
+            *(cite(memory, "used_bytes") if held and memory else cite(load, "busy_ratio")),
+        ]
+        yield Finding(
+            subject=load.device, says=f"{says}, and the list in the container is empty",
+            sources=tuple(dict.fromkeys(proof)), first=load.at, last=load.at,
+        )  # fmt: skip
+    elif used is None:
+        yield missing(memory, load, "memory", "used_bytes")
+    elif load.busy_ratio is None:
+        yield missing(load, load, "load", "busy_ratio")
+    else:
+        yield fine(load, "the card is neither held nor at work", "has_process", "busy_ratio")
 
 
 def _copies(processes: Sequence[GpuProcess]) -> list[GpuProcess]:
