@@ -31,7 +31,7 @@ REAL = {
     "nvidia-smi-q", "nvidia-smi-table", "nvidia-smi-xml", "nvidia-smi-L", "nvidia-smi-dmon", "nvidia-smi-pmon",
     "nvidia-smi-topo", "nvidia-smi-query-csv", "kernel-log", "lspci", "iostat", "iostat-json", "lsmod",
     "proc-modules", "lscpu", "numactl-H", "ibstat", "ibv-devinfo", "rdma-link", "ip-link", "ethtool", "ethtool-S",
-    "ifconfig",
+    "ifconfig", "mpstat", "vmstat",
 }  # fmt: skip
 
 
