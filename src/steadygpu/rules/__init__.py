@@ -31,6 +31,7 @@ SUBJECTS: dict[str, Subject] = {
             "XidEvent",
         ),
     ),
+    "amd_ras": Subject(4, ("AmdgpuEvent",)),
     "amdgpu": Subject(6, ("AmdgpuEvent",)),
     "bound": Subject(2, ("GpuLoad", "GpuPower", "GpuProfile", "TraceCard", "TraceHost")),
     "busy": Subject(
