@@ -17,19 +17,20 @@ COMMAND = f"{sys.executable} -m steadygpu diagnose --format json"
 CASES = (
     "busy-mig-util-na", "busy-oom-not-fragmentation", "silent-aer-to-surprise-down-to-xid79", "silent-fallen-off-without-xid",
     "silent-nvidia-smi-rc0-with-err", "silent-row-remap-pending", "silent-xid43-app-killed-channel",
-    "silent-xid94-vs-109-policy", "stack-roce-hw-counters", "stack-exclusive-process-busy", "stack-nouveau-loads-after-initrd",
-    "stack-nvml-unknown-after-daemon-reload", "throttle-ollama-p2-power-capped",
+    "silent-xid94-vs-109-policy", "stack-roce-hw-counters", "stack-exclusive-process-busy",
+    "stack-nouveau-loads-after-initrd", "stack-nvml-unknown-after-daemon-reload",
+    "throttle-ollama-p2-power-capped", "throttle-amd-gfxclk-stuck-idle",
     "throttle-vgpu-unlicensed-crawl",
 )  # fmt: skip
 KINDS = {
     "nvidia-smi-q", "nvidia-smi-table", "nvidia-smi-xml", "nvidia-smi-error", "nvidia-smi-remapped-rows-csv",
-    "pdsh-nvidia-smi", "kernel-log", "lspci-vvv", "numactl-H", "iostat-json",
+    "pdsh-nvidia-smi", "rocm-smi-text", "kernel-log", "lspci-vvv", "numactl-H", "iostat-json",
 }  # fmt: skip
 REAL = {
     "nvidia-smi-q", "nvidia-smi-table", "nvidia-smi-xml", "nvidia-smi-L", "nvidia-smi-dmon", "nvidia-smi-pmon",
     "nvidia-smi-topo", "nvidia-smi-query-csv", "kernel-log", "lspci", "iostat", "iostat-json", "lsmod",
     "proc-modules", "lscpu", "numactl-H", "ibstat", "ibv-devinfo", "rdma-link", "ip-link", "ethtool", "ethtool-S",
-    "ifconfig", "mpstat", "vmstat",
+    "ifconfig", "mpstat", "vmstat", "rocm-smi-text",
 }  # fmt: skip
 
 

@@ -2,11 +2,14 @@
 
 from typing import Any
 
+import pytest
+
 from rules.hand import one, says
 from steadygpu.evidence.device import DeviceRef
 from steadygpu.evidence.gpu import (
     GpuClock,
     GpuClockReasons,
+    GpuIdentity,
     GpuLoad,
     GpuMode,
     GpuPower,
@@ -14,7 +17,7 @@ from steadygpu.evidence.gpu import (
 )
 from steadygpu.evidence.source import Source
 from steadygpu.rules import clock as clocks
-from steadygpu.verdict.rule import Fine, NotHere, Unclear
+from steadygpu.verdict.rule import Finding, Fine, NotHere, Unclear
 
 QUIET = dict.fromkeys(clocks.EVERY_REASON, False)
 
@@ -32,17 +35,48 @@ def reasons(index: int = 0, **fields: Any) -> Any:
     return make(GpuClockReasons, index, **{**QUIET, **fields})
 
 
+def stuck(clock: Any, load: Any, reasons: Any, *rest: Any) -> Any:
+    return one(clocks.clock_stuck_low, clock, load, reasons, *(rest or (None, None, None)))
+
+
 def test_clock_stuck_low_needs_load_state_and_every_reason_denied() -> None:
-    rule, busy = clocks.clock_stuck_low, make(GpuLoad, busy_ratio=1.0)
+    rule, busy = stuck, make(GpuLoad, busy_ratio=1.0)
     low = make(GpuClock, sm_mhz=210, sm_limit_mhz=2100, pstate=0)
-    assert "210 of 2100" in says(one(rule, low, busy, reasons()))
-    assert isinstance(one(rule, low, busy, reasons(sw_power_cap=True)), NotHere)
-    assert isinstance(one(rule, low, busy, reasons(sync_boost=None)), Unclear)
-    assert isinstance(one(rule, low, make(GpuLoad, busy_ratio=0.0), reasons()), NotHere)
+    assert "210 of 2100" in says(rule(low, busy, reasons()))
+    assert isinstance(rule(low, busy, reasons(sw_power_cap=True)), NotHere)
+    assert isinstance(rule(low, busy, reasons(sync_boost=None)), Unclear)
+    assert isinstance(rule(low, make(GpuLoad, busy_ratio=0.0), reasons()), NotHere)
     fast = make(GpuClock, sm_mhz=1980, sm_limit_mhz=2100, pstate=0)
-    assert isinstance(one(rule, fast, None, None), Fine)
+    assert isinstance(rule(fast, None, None), Fine)
     slow_state = make(GpuClock, sm_mhz=210, sm_limit_mhz=2100, pstate=8)
-    assert isinstance(one(rule, slow_state, busy, reasons()), NotHere)
+    assert isinstance(rule(slow_state, busy, reasons()), NotHere)
+
+
+AMD = make(GpuIdentity, vendor="amd")
+
+
+@pytest.mark.parametrize(
+    ("clock", "load", "power", "heat", "seen"),
+    [
+        ({"sm_mhz": 60}, 1.0, {"draw_w": 45.0}, {}, Finding),
+        ({"sm_mhz": 60, "sm_limit_mhz": 2400, "performance_level": "auto"}, 0.95, {}, {}, Finding),
+        ({"sm_mhz": 60}, 0.5, {}, {}, NotHere),
+        ({"sm_mhz": 60}, None, {}, {}, Unclear),
+        ({"sm_mhz": 60, "performance_level": "low"}, 1.0, {}, {}, NotHere),
+        ({"sm_mhz": 60, "performance_level": "profile_min_sclk"}, 1.0, {}, {}, NotHere),
+        ({"sm_mhz": 60}, 1.0, {"draw_w": 290.0, "limit_w": 300.0}, {}, Unclear),
+        ({"sm_mhz": 60}, 1.0, {}, {"gpu_c": 101}, Unclear),
+        ({"sm_mhz": 700}, 1.0, {}, {}, Unclear),
+        ({"sm_mhz": 500, "sm_limit_mhz": 2400}, 1.0, {}, {}, Fine),
+        ({}, 1.0, {}, {}, Unclear),
+    ],
+)  # fmt: skip
+def test_an_amd_card_is_stuck_only_where_nothing_else_explains_it(
+    clock: dict[str, Any], load: float | None, power: dict[str, Any], heat: dict[str, Any], seen: type
+) -> None:  # fmt: skip
+    busy = make(GpuLoad, busy_ratio=load)
+    drawn, warm = make(GpuPower, **power), make(GpuTemperature, **heat)
+    assert isinstance(stuck(make(GpuClock, **clock), busy, None, AMD, drawn, warm), seen)
 
 
 def test_vgpu_unlicensed_is_no_matter_for_pass_through() -> None:

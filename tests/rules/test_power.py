@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from rules.hand import one, says, weight
+from rules.hand import one, says
 from steadygpu.evidence.device import DeviceRef
 from steadygpu.evidence.gpu import CardListing, GpuClockReasons, GpuLoad, GpuPower
 from steadygpu.evidence.power_supply import PowerSupplies
 from steadygpu.evidence.source import Source
 from steadygpu.rules import clock as clocks
 from steadygpu.rules import power
-from steadygpu.verdict.rule import Finding, Fine, NotHere, Unclear
+from steadygpu.verdict.rule import Fine, NotHere, Unclear
 
 CARD = DeviceRef(kind="card", bdf="0000:41:00.0", index=0)
 
@@ -44,18 +44,6 @@ def test_sw_cap_below_limit_needs_load() -> None:
     assert isinstance(one(rule, capped, low, make(GpuLoad, busy_ratio=0.0), None), NotHere)
     assert isinstance(one(rule, capped, low, None, None), Unclear)
     assert isinstance(one(rule, capped, make(GpuPower, draw_w=440, limit_w=450), busy, None), Fine)
-
-
-def test_operating_limit_low_is_a_warning_only_while_it_holds_the_card() -> None:
-    rule = power.operating_limit_low
-    idle = one(rule, make(GpuPower, draw_w=27, limit_w=200, default_limit_w=350), None, None)
-    held = one(rule, make(GpuPower, draw_w=199, limit_w=200, default_limit_w=350), None, None)
-    assert isinstance(idle, Finding)
-    assert idle.severity == "info"
-    assert isinstance(held, Finding)
-    assert weight(rule, held) == ("warning", "fix-config")
-    assert isinstance(one(rule, make(GpuPower, limit_w=350, default_limit_w=350), None, None), Fine)
-    assert isinstance(one(rule, make(GpuPower, limit_w=200), None, None), Unclear)
 
 
 def test_limits_that_the_supplies_cannot_carry() -> None:

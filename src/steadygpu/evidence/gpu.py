@@ -138,7 +138,7 @@ class GpuClock:
     """Clocks of a card in MHz. A limit of None means that no limit was reported.
 
     `pstate` is 0 to 15. `sm_limit_mhz` and `memory_limit_mhz` are what the card can reach,
-    `application_sm_mhz` what was asked for.
+    `application_sm_mhz` what was asked for. `performance_level` is AMD's (auto, low, high, manual).
     """
 
     nature: ClassVar[Nature] = "gauge"
@@ -156,6 +156,7 @@ class GpuClock:
     application_sm_mhz: int | None = None
     application_memory_mhz: int | None = None
     pstate: int | None = None
+    performance_level: str | None = None
     absent: tuple[Absent, ...] = ()
     sources: tuple[Source, ...]
 

@@ -9,13 +9,24 @@ import re
 from typing import TYPE_CHECKING
 
 from steadygpu.readers.kind import Kind
-from steadygpu.readers.rows import board, cpu, host, kernel, network, nvidia, pci, profile, storage
+from steadygpu.readers.rows import (
+    amd,
+    board,
+    cpu,
+    host,
+    kernel,
+    network,
+    nvidia,
+    pci,
+    profile,
+    storage,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Container
 
 KINDS: tuple[Kind, ...] = (
-    *nvidia.ROWS, *pci.ROWS, *host.ROWS, *board.ROWS, *cpu.ROWS, *network.ROWS, *profile.ROWS, *storage.ROWS, *kernel.ROWS,
+    *nvidia.ROWS, *pci.ROWS, *host.ROWS, *amd.ROWS, *board.ROWS, *cpu.ROWS, *network.ROWS, *profile.ROWS, *storage.ROWS, *kernel.ROWS,
 )  # fmt: skip
 
 BY_NAME = {kind.name: kind for kind in KINDS}

@@ -81,7 +81,8 @@ SUBJECTS: dict[str, Subject] = {
     "owner": Subject(2, ("DriverBindEvent", "KernelModule", "ModuleListing", "PciDevice")),
     "pcie": Subject(5, ("PcieLink",)),
     "placement": Subject(1, ("ProcessPlacement",)),
-    "power": Subject(4, ("GpuClockReasons", "GpuPower", "PowerSupplies")),
+    "power": Subject(3, ("GpuClockReasons", "GpuPower", "PowerSupplies")),
+    "power_limit": Subject(1, ("GpuPower",)),
     "rdma": Subject(2, ("NicState", "RdmaCounters", "RdmaPort")),
     "stack": Subject(
         6,

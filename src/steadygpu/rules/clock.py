@@ -5,11 +5,13 @@ from collections.abc import Iterator
 from steadygpu.evidence.gpu import (
     GpuClock,
     GpuClockReasons,
+    GpuIdentity,
     GpuLoad,
     GpuMode,
     GpuPower,
     GpuTemperature,
 )
+from steadygpu.evidence.reading import Fact
 from steadygpu.rules.power import BELOW_LIMIT, LIMIT_LOWERED, power_share
 from steadygpu.rules.throttle import MARGIN_SMALL_C, REASONS, head_room, missing
 from steadygpu.verdict.rule import (
@@ -30,6 +32,12 @@ from steadygpu.verdict.rule import (
 
 STUCK_RATIO = 0.3  # our choice: compute states of all cards lie above half of the top clock
 BUSY = 0.9  # our choice: below it the driver may rightly choose a low clock
+AMD_COMPUTES_MHZ = (
+    300  # lowest first step of pp_dpm_sclk that public listings of Polaris to CDNA3 cards show
+)
+AMD_CHOSEN = ("low", "manual")  # Linux, power_dpm_force_performance_level: someone asked for it
+AMD_HOT_C = 90  # our choice: Instinct cards slow down from about 100 C on at the junction
+AMD_SHOW = "rocm-smi -a, while the job runs"
 FAST_STATES = (
     0,
     1,
@@ -61,9 +69,13 @@ ABNORMAL = ("hw_slowdown", "hw_thermal", "hw_power_brake", "sw_thermal")
     points_to="throttle",
 )
 def clock_stuck_low(
-    clock: One[GpuClock], load: Maybe[GpuLoad], reasons: Maybe[GpuClockReasons]
-) -> Iterator[Seen]:
+    clock: One[GpuClock], load: Maybe[GpuLoad], reasons: Maybe[GpuClockReasons],
+    identity: Maybe[GpuIdentity], power: Maybe[GpuPower], heat: Maybe[GpuTemperature],
+) -> Iterator[Seen]:  # fmt: skip
     """All at once: busy, a fast state, a clock below 30 % of the top one, and every reason denied."""
+    if identity is not None and identity.vendor == "amd":
+        yield _amd_stuck(clock, load, identity, power, heat)
+        return
     if clock.sm_mhz is None or not clock.sm_limit_mhz:
         yield missing(clock, clock, "clocks", "sm_mhz", "sm_limit_mhz")
         return
@@ -90,6 +102,67 @@ def clock_stuck_low(
             sources=(*proof, *cite(load, "busy_ratio"), *cite(reasons, *EVERY_REASON)),
             first=clock.at, last=clock.at,
         )  # fmt: skip
+
+
+def _why_low(
+    clock: GpuClock, power: GpuPower | None, heat: GpuTemperature | None
+) -> NotHere | Unclear | None:
+    """Return what may hold the clock of an AMD card down, whose tools name no reason."""
+    level = clock.performance_level
+    if level in AMD_CHOSEN or "profile" in (level or ""):
+        return NotHere(subject=clock.device, because=f"performance level {level} was asked for")
+    share = power_share(power)
+    if share is not None and share >= BELOW_LIMIT:
+        return Unclear(subject=clock.device, why=f"draws {share:.0%} of its cap", ask=AMD_SHOW)
+    if heat is not None and heat.gpu_c is not None and heat.gpu_c >= AMD_HOT_C:
+        return Unclear(subject=clock.device, why=f"is {heat.gpu_c} C warm", ask=AMD_SHOW)
+    lost: tuple[tuple[Fact | None, str], ...] = (
+        (clock, "performance_level"), (power, "draw_w"), (power, "limit_w"), (heat, "gpu_c"),
+    )  # fmt: skip
+    for record, field in lost:
+        absent = [a for a in record.absent if a.field == field] if record is not None else []
+        if any(a.reason != "not_supported" for a in absent):
+            return Unclear(
+                subject=clock.device, why=f"{field.replace('_', ' ')} was not read", ask=AMD_SHOW
+            )
+    return None
+
+
+def _amd_stuck(
+    clock: GpuClock, load: GpuLoad | None, identity: GpuIdentity,
+    power: GpuPower | None, heat: GpuTemperature | None,
+) -> Seen:  # fmt: skip
+    """An AMD card prints no state and no reason: what else explains a low clock is asked instead."""
+    if clock.sm_mhz is None:
+        return missing(clock, clock, "clocks", "sm_mhz")
+    proof = cite(clock, "sm_mhz", "performance_level")
+    if clock.sm_limit_mhz:
+        low = clock.sm_mhz < min(AMD_COMPUTES_MHZ, STUCK_RATIO * clock.sm_limit_mhz)
+        says = f"shader clock {clock.sm_mhz} of {clock.sm_limit_mhz} MHz"
+        proof = (*proof, *cite(clock, "sm_limit_mhz"))
+        if not low:
+            return Fine(subject=clock.device, because=says, sources=proof)
+    elif clock.sm_mhz >= AMD_COMPUTES_MHZ or any(a.field == "sm_limit_mhz" for a in clock.absent):
+        why = "no text tells the top clock of this card"
+        return Unclear(subject=clock.device, why=why, ask=AMD_SHOW)
+    else:
+        says = f"shader clock {clock.sm_mhz} MHz, below the first step at which AMD cards compute"
+    if load is None or load.busy_ratio is None:
+        return missing(load, clock, "load", "busy_ratio", ask=AMD_SHOW)
+    if load.busy_ratio < BUSY:
+        return NotHere(subject=clock.device, because=f"the card is only {load.busy_ratio:.0%} busy")
+    if why_low := _why_low(clock, power, heat):
+        return why_low
+    drawn = f", {power.draw_w:g} W" if power is not None and power.draw_w is not None else ""
+    proof = (*proof, *cite(load, "busy_ratio"), *cite(identity, "vendor"))
+    proof += cite(power, "draw_w") if power is not None and drawn else ()
+    return Finding(
+        subject=clock.device, says=f"{says}, at {load.busy_ratio:.0%} busy{drawn}",
+        sources=tuple(dict.fromkeys(proof)), first=clock.at, last=clock.at,
+        meaning="The card counts as busy, yet its clock stays where an idle card has it: the power control does not "
+        "raise it, or the work waits and only looks like work.",
+        next_step="rocm-smi --showperflevel --showclocks; sudo rocm-smi --setperflevel high on a test card, then look again",
+    )  # fmt: skip
 
 
 @rule(

@@ -113,39 +113,6 @@ def sw_cap_below_limit(
         yield with_loss(tell(reasons, says, "sw_power_cap", also=also), clock, load)
 
 
-@rule(
-    id="throttle.operating-limit-low",
-    title="The power limit is below the card's default",
-    severity="warning",
-    action="fix-config",
-    meaning="The limit in force is lower than the one this card ships with, so it runs slower under "
-    "full load than others of its kind.",
-    decision="Keep it if someone chose it; otherwise restore the default before measuring anything.",
-    next_step="nvidia-smi -q -d POWER; restore with sudo nvidia-smi -pl DEFAULT_WATTS",
-    references=("nvidia-smi(1), Power Limit",),
-    points_to="throttle",
-)
-def operating_limit_low(
-    power: One[GpuPower], clock: Maybe[GpuClock], load: Maybe[GpuLoad]
-) -> Iterator[Seen]:
-    """A warning only while the card draws that limit: then it costs speed now."""
-    fields = ("limit_w", "default_limit_w")
-    if power.limit_w is None or power.default_limit_w is None:
-        yield missing(power, power, "power limits", *fields)
-        return
-    says = f"limit {power.limit_w:g} W, default {power.default_limit_w:g} W"
-    if power.limit_w >= LIMIT_LOWERED * power.default_limit_w:
-        yield fine(power, says, *fields)
-        return
-    share = power_share(power)
-    held = share is not None and share >= AT_LIMIT
-    if not held:
-        yield tell(power, says, *fields, severity="info", action="none")
-        return
-    found = tell(power, f"{says}, drawing {power.draw_w:g} W", *fields, "draw_w")
-    yield with_loss(found, clock, load)
-
-
 def _allowed(power: GpuPower) -> float | None:
     """Return the limit in force, or the one that was asked for where a text tells no other."""
     return power.limit_w if power.limit_w is not None else power.requested_limit_w
