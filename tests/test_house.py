@@ -82,7 +82,8 @@ def test_the_row_of_a_subject_agrees_with_its_module(module: str) -> None:
 
 
 def test_each_rule_module_has_a_row() -> None:
-    assert {p.stem for p in (SRC / "rules").glob("*.py")} - {"__init__"} == set(SUBJECTS)
+    modules = (SRC / "rules").glob("*.py")
+    assert {p.stem for p in modules if "\n@rule(" in p.read_text()} == set(SUBJECTS)
 
 
 def test_ids_are_words_and_unique() -> None:

@@ -15,7 +15,8 @@ pytestmark = needs_shared
 COMMAND = f"{sys.executable} -m steadygpu diagnose --format json"
 # Cases of ../shared/cases/scorable.txt of which every text is of a kind that is read.
 CASES = (
-    "busy-mig-util-na", "busy-oom-not-fragmentation", "silent-aer-to-surprise-down-to-xid79", "silent-fallen-off-without-xid",
+    "busy-mig-util-na", "busy-oom-not-fragmentation", "silent-aer-to-surprise-down-to-xid79",
+    "silent-fallen-off-without-xid", "feed-amd-internal-switch-wrong-bdf",
     "silent-nvidia-smi-rc0-with-err", "silent-row-remap-pending", "silent-xid43-app-killed-channel",
     "silent-xid94-vs-109-policy", "stack-roce-hw-counters", "stack-exclusive-process-busy",
     "stack-nouveau-loads-after-initrd", "stack-nvml-unknown-after-daemon-reload",

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from rules.hand import cited, found, one, weight
+from steadygpu.evidence.amd import DpmLink
 from steadygpu.evidence.device import DeviceRef, host_ref
 from steadygpu.evidence.gpu import GpuClock, GpuLoad
 from steadygpu.evidence.link import PciDevice, PcieLink
@@ -318,3 +319,59 @@ def test_speed_in_a_guest_counts_against_the_card_alone() -> None:
     assert isinstance(one(rule, slow, BUSY, None, (slow, port), BELOW, METAL), Fine)
     assert isinstance(one(rule, link(), BUSY, None, (link(), port), BELOW, GUEST), Fine)
     assert isinstance(one(rule, slow, BUSY, None, (slow,), (), GUEST), Finding)
+
+
+def plain(bdf: str, width: int, top: int | None, speed: float = 16.0) -> PcieLink:
+    source = Source(name=f"{bdf}.txt", first=1, last=1, quote=bdf)
+    return PcieLink(
+        device=DeviceRef(kind="pci", bdf=bdf), width=width, max_width=top, speed_gts=speed, sources=(source,)
+    )  # fmt: skip
+
+
+def test_a_board_with_a_switch_of_its_own_is_judged_before_it() -> None:
+    ups = [DeviceRef(kind="port", bdf=b) for b in ("0000:01:00.0", "0000:02:00.0")]
+    own = DeviceRef(kind="card", bdf="0000:03:00.0")
+    devices = (
+        device(ups[0], pci_id="1002:1478", parent="0000:00:01.0"),
+        device(ups[1], pci_id="1002:1479", parent="0000:01:00.0"),
+        device(own, parent="0000:02:00.0"),
+    )
+    inner, narrow = link(own), link(ups[0], width=8)
+    seen = found(one(pcie.pcie_width_low, inner, (inner, narrow), devices))
+    assert (seen.subject, seen.touches) == (ups[0], (own,))
+    wide = link(ups[0])
+    assert isinstance(one(pcie.pcie_width_low, inner, (inner, wide), devices), Fine)
+    assert isinstance(one(pcie.pcie_width_low, inner, (inner,), devices), Unclear)
+    slow = link(ups[0], speed_gts=8.0)
+    assert isinstance(speed(inner, BUSY, slow, devices), Finding)
+    assert isinstance(speed(inner, BUSY, None, devices), Unclear)
+
+
+HELD = DpmLink(
+    device=DeviceRef(kind="card", text="p"), width=8, speed_gts=16.0,
+    sources=(Source(name="p", first=2, last=2, quote="1: 16.0GT/s, x8 *"),),
+)  # fmt: skip
+ROOT_AT, UP_AT, OWN_AT = "0000:00:01.0", "0000:0b:00.0", "0000:0d:00.0"
+
+
+@pytest.mark.parametrize(
+    ("others", "held", "kind"),
+    [
+        ([plain(ROOT_AT, 8, 16), plain(OWN_AT, 16, 16, 32.0)], [HELD], Finding),
+        ([plain(OWN_AT, 16, 16, 32.0)], [], NotHere),
+        ([plain(OWN_AT, 16, 16, 32.0)], [HELD, HELD], NotHere),
+        ([plain("0000:0a:00.0", 8, 8)], [HELD], NotHere),
+        ([plain("0000:0a:00.0", 8, 16)], [HELD], NotHere),
+        ([plain("0000:0a:00.0", 8, None)], [HELD], Unclear),
+    ],
+)
+def test_the_port_of_an_amd_board_is_known_by_the_link_its_driver_holds(
+    others: list[PcieLink], held: list[DpmLink], kind: type
+) -> None:
+    up = plain(UP_AT, 8, 16)
+    seen = one(pcie.pcie_width_low, up, (up, *others), (), (), tuple(held))
+    assert isinstance(seen, kind)
+    own = others[-1]
+    assert isinstance(
+        one(pcie.pcie_width_low, own, (up, *others), (), (), tuple(held)), NotHere | Unclear
+    )

@@ -38,8 +38,12 @@ def test_amd_cards_are_measured_by_their_neighbours_where_these_agree() -> None:
     who = [make(GpuIdentity, n, vendor="amd", name="Instinct") for n in range(3)]
     caps = [make(GpuPower, n, draw_w=390, limit_w=w) for n, w in enumerate((400, 700, 700))]
     assert "700 W on the 2 other cards" in says(one(rule, caps[0], caps, who, None, None))
-    assert isinstance(one(rule, caps[1], caps, who), Unclear)  # its neighbours do not agree
-    assert isinstance(one(rule, caps[0], caps[:2], who), Unclear)  # one neighbour is no rule
+    assert isinstance(
+        one(rule, caps[1], caps, who, None, None), Unclear
+    )  # its neighbours do not agree
+    assert isinstance(
+        one(rule, caps[0], caps[:2], who, None, None), Unclear
+    )  # one neighbour is no rule
     other = [who[0], make(GpuIdentity, 1, vendor="amd", name="Radeon"), who[2]]
-    assert isinstance(one(rule, caps[0], caps, other), Unclear)
-    assert isinstance(one(rule, caps[0], caps, [make(GpuIdentity, vendor="nvidia")]), Unclear)
+    assert isinstance(one(rule, caps[0], caps, other, None, None), Unclear)
+    assert isinstance(one(rule, caps[0], caps, [make(GpuIdentity, vendor="nvidia")], None, None), Unclear)

@@ -1,4 +1,4 @@
-"""What AMD cards tell that others do not: the events of their driver."""
+"""What AMD cards tell that others do not: the events of their driver, and the link it holds."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -35,5 +35,23 @@ class AmdgpuEvent:
     pasid: int | None = None
     count: int = 1
     last_at: Moment = UNKNOWN
+    absent: tuple[Absent, ...] = ()
+    sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DpmLink:
+    """The link of a card as amdgpu's power control holds it: GT/s per lane and lanes, between slot and card.
+
+    A Radeon behind a switch of its own shows only that inner link in its PCI function; this is the outer one.
+    """
+
+    nature: ClassVar[Nature] = "gauge"
+    key: ClassVar[tuple[str, ...]] = ()
+
+    device: DeviceRef
+    at: Moment = UNKNOWN
+    speed_gts: float | None = None
+    width: int | None = None
     absent: tuple[Absent, ...] = ()
     sources: tuple[Source, ...]

@@ -31,7 +31,7 @@ _PROMPT = re.compile(
 )
 # Lines that say nothing: a command without a prompt, a rule, a fence, a pager.
 _NOTHING = re.compile(
-    r"[-=_*~`#.+ ]{3,}(?:\w{0,12})\s*$|--More--|(?:sudo )?(?:nvidia-smi|dmesg|journalctl|lspci|iostat|lscpu|numactl|lsmod|uname|date|ip|rdma|ethtool|ibstat|ibstatus|ibv_devinfo|perfquery|nstat|netstat|ifconfig|sleep|cat /\S+|numastat|mpstat|vmstat|free|cpupower|taskset)(?: [\w ./,=-]{1,200})?\s*$"
+    r"[-=_*~`#.+ ]{3,}(?:\w{0,12})\s*$|--More--|(?:> )?(?:sudo )?(?:tail|head|grep|cat) [^|]{0,200}/sys/\S{1,200}\s*$|(?:sudo )?(?:nvidia-smi|dmesg|journalctl|lspci|iostat|lscpu|numactl|lsmod|uname|date|ip|rdma|ethtool|ibstat|ibstatus|ibv_devinfo|perfquery|nstat|netstat|ifconfig|sleep|cat /\S+|numastat|mpstat|vmstat|free|cpupower|taskset)(?: [\w ./,=-]{1,200})?\s*$"
 )
 _SLEEP = re.compile(r"\bsleep \d")  # what comes after it is later than the date above
 _MPSTAT = re.compile(r"\sCPU\s+(?:%us|intr/s)")

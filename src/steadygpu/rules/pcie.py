@@ -3,12 +3,14 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from steadygpu.evidence.amd import DpmLink
 from steadygpu.evidence.derive import growth
 from steadygpu.evidence.gpu import GpuClock, GpuLoad
 from steadygpu.evidence.link import PciDevice, PcieLink
-from steadygpu.evidence.pcie_path import Segment, segments, whole
 from steadygpu.evidence.setting import Setting, guest
 from steadygpu.evidence.source import Source
+from steadygpu.rules.pcie_above import bad_above, narrow_above, port_hidden
+from steadygpu.rules.pcie_board import LSPCI, held_link, outer_link
 from steadygpu.verdict.rule import (
     All,
     Finding,
@@ -27,7 +29,6 @@ from steadygpu.verdict.rule import (
 
 SLOWEST_AT_WORK = 3  # nvidia-smi(1), Performance State: GeForce computes in P2, slower saves power
 UNDER_LOAD = 0.2  # our choice: a card this busy does not save power on its link
-LSPCI = "sudo lspci -vvnn"
 AGAIN = "nvidia-smi -q, while the job runs"
 TWICE = "nvidia-smi -q, twice, a minute apart"
 REPLAYS_PER_MIN = (
@@ -44,12 +45,6 @@ def _port(
     if own is None or own.parent is None:
         return None
     return next((one for one in links if one.device.bdf == own.parent), None)
-
-
-def _port_hidden(link: PcieLink, devices: Sequence[PciDevice]) -> bool:
-    """Say whether ports are listed and none is known to stand above this card."""
-    own = next((d for d in devices if d.device == link.device), None)
-    return own is not None and own.parent is None and any(d.role == "port" for d in devices)
 
 
 def _expected(
@@ -78,43 +73,6 @@ def _past_guest(
         return fine(link, f"{has:g} of {can:g}", field)
     why = f"{field.split('_')[0]} {has:g} of {can:g}, and in {virtual.words} the port above tells nothing of the slot"
     return Unclear(subject=link.device, why=why, ask=f"on its host: {LSPCI}")
-
-
-def _bad_above(
-    link: PcieLink, links: Sequence[PcieLink], devices: Sequence[PciDevice], field: str
-) -> Finding | Unclear | None:
-    """Return the worst link above the card's own that has less than both its ends can, or None.
-
-    Unclear where a link above was not read and none that was is bad.
-    """
-    unit = "x{:.0f}" if field == "width" else "{:g} GT/s"
-    path = segments(link.device.bdf, links, devices)
-    lost = not path and _port_hidden(link, devices) and any(d.parent for d in devices)
-    unread = _no_root(link) if lost or not whole(path, devices) else None
-    worst: tuple[float, Segment] | None = None
-    for segment in path[1:]:
-        has, can = segment.has(field), segment.can(f"max_{field}")
-        if has is None or can is None:
-            why = f"the link {segment.words} was not read"
-            unread = unread or Unclear(subject=link.device, why=why, ask=LSPCI)
-        elif has < can and (worst is None or has / can < worst[0]):
-            worst = has / can, segment
-    if worst is None:
-        return unread
-    segment = worst[1]
-    has, can = segment.has(field) or 0.0, segment.can(f"max_{field}") or 0.0
-    return Finding(
-        subject=link.device,
-        says=f"{unit.format(has)} {segment.words} above the card, where {unit.format(can)} is expected",
-        sources=segment.proof(field, f"max_{field}"),
-        touches=tuple(e.device for e in (segment.lower, segment.upper) if e is not None),
-        first=link.at, last=link.at,
-    )  # fmt: skip
-
-
-def _no_root(link: PcieLink) -> Unclear:
-    why = "the ports between the card's switch and the root port were not read"
-    return Unclear(subject=link.device, why=why, ask=LSPCI)
 
 
 def _at_work(
@@ -146,15 +104,30 @@ def _at_work(
     rules_out=True,
 )
 def pcie_width_low(
-    link: One[PcieLink], links: All[PcieLink], devices: All[PciDevice], settings: All[Setting] = ()
-) -> Iterator[Seen]:
-    """Each link up to the root port against the narrower of its two ends, at any load; in a guest, the card's own."""
+    link: One[PcieLink], links: All[PcieLink], devices: All[PciDevice],
+    settings: All[Setting] = (), held: All[DpmLink] = (),
+) -> Iterator[Seen]:  # fmt: skip
+    """Each link up to the root port against the narrower of its two ends, at any load; in a guest, the card's own.
+
+    A board with a switch of its own is judged before that switch.
+    """
     if link.device.kind != "card":
-        yield NotHere(subject=link.device, because="not a card")
+        yield (
+            held_link(link, links, held)
+            if link.device.kind == "pci"
+            else NotHere(subject=link.device, because="not a card")
+        )
         return
+    outer = outer_link(link, links, devices)
+    if outer is None:
+        why = "the card sits behind a switch of its own, whose link was not read"
+        yield Unclear(subject=link.device, why=why, ask=LSPCI)
+        return
+    card, link = link.device, outer
     if missing := lacking(link, "width", "max_width"):
         yield missing
         return
+    inside = "" if link.device == card else ", at the port of the board's own switch"
     port = _port(link, links, devices)
     expected = _expected(link, port, "max_width")
     assert link.width is not None
@@ -166,15 +139,16 @@ def pcie_width_low(
         yield Unclear(subject=link.device, why=why, ask=LSPCI)
     elif virtual := _past_guest(link, expected, settings, "width"):
         yield virtual
-    elif link.width < expected[0] and _port_hidden(link, devices):
+    elif link.width < expected[0] and port_hidden(link, devices):
         yield Unclear(subject=link.device, why="the port above is not known", ask=LSPCI)
     elif link.width < expected[0]:
         found = Finding(
-            subject=link.device, says=f"x{link.width} where x{expected[0]:.0f} is expected ({expected[2]})",
+            subject=link.device, says=f"x{link.width} where x{expected[0]:.0f} is expected ({expected[2]}){inside}",
+            touches=() if link.device == card else (card,),
             sources=tuple(dict.fromkeys((*cite(link, "width"), *expected[1]))), first=link.at, last=link.at,
         )  # fmt: skip
         yield _of_guest(found, settings, half=2 * link.width >= expected[0])
-    elif not guest(settings) and (bad := _bad_above(link, links, devices, "width")):
+    elif not guest(settings) and (bad := bad_above(link, links, devices, "width")):
         yield bad
     else:
         yield fine(link, f"x{link.width} of x{expected[0]:.0f}", "width")
@@ -212,6 +186,12 @@ def pcie_speed_low_under_load(
     if link.device.kind != "card":
         yield NotHere(subject=link.device, because="not a card")
         return
+    outer = outer_link(link, links, devices)
+    if outer is None:
+        why = "the card sits behind a switch of its own, whose link was not read"
+        yield Unclear(subject=link.device, why=why, ask=LSPCI)
+        return
+    link = outer
     if missing := lacking(link, "speed_gts", "max_speed_gts"):
         yield missing
         return
@@ -223,12 +203,12 @@ def pcie_speed_low_under_load(
     elif virtual := _past_guest(link, expected, settings, "speed_gts"):
         yield virtual
     elif link.speed_gts >= expected[0]:
-        bad = None if guest(settings) else _bad_above(link, links, devices, "speed_gts")
+        bad = None if guest(settings) else bad_above(link, links, devices, "speed_gts")
         if isinstance(bad, Finding):
             yield _at_work(bad, link, load, clock)
         else:
             yield bad or fine(link, f"{link.speed_gts:g} of {expected[0]:g} GT/s", "speed_gts")
-    elif _port_hidden(link, devices):
+    elif port_hidden(link, devices):
         yield Unclear(subject=link.device, why="the port above is not known", ask=LSPCI)
     elif load is None or load.busy_ratio is None:
         why = "low speed, and no text shows whether the card was at work"
@@ -323,35 +303,9 @@ def pcie_limited_by_slot(
         )  # fmt: skip
     else:
         because = "the port can do what the card can"
-        yield _narrow_above(link, links, devices) or Fine(
+        yield narrow_above(link, links, devices) or Fine(
             subject=link.device, because=because, sources=cite(port, "max_width")
         )
-
-
-def _narrow_above(
-    link: PcieLink, links: Sequence[PcieLink], devices: Sequence[PciDevice]
-) -> Finding | Unclear | None:
-    """Return the link above the card's own whose ends can carry least, where that is less than the card can."""
-    fields = ("max_width", "max_speed_gts")
-    own = (link.max_width or 0) * (link.max_speed_gts or 0.0)
-    worst: tuple[float, Segment] | None = None
-    path = segments(link.device.bdf, links, devices)
-    for segment in path[1:]:
-        width, speed = (segment.can(field) for field in fields)
-        if width is not None and speed is not None and width * speed < (worst[0] if worst else own):
-            worst = width * speed, segment
-    if worst is None:
-        read = all(s.can(field) is not None for s in path[1:] for field in fields)
-        return None if read and whole(path, devices) else _no_root(link)
-    segment = worst[1]
-    says = (
-        f"the link {segment.words} can be x{segment.can('max_width'):.0f} at {segment.can('max_speed_gts'):g} GT/s, "
-        f"the card x{link.max_width} at {link.max_speed_gts:g} GT/s"
-    )
-    return Finding(
-        subject=link.device, says=says, first=link.at, last=link.at,
-        sources=tuple(dict.fromkeys((*segment.proof(*fields), *cite(link, *fields)))),
-    )  # fmt: skip
 
 
 @rule(

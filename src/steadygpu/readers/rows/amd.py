@@ -18,4 +18,16 @@ ROWS: tuple[Kind, ...] = (
         gives=("GpuIdentity", "GpuClock", "GpuLoad", "GpuPower", "GpuTemperature", "GpuMemory"),
         files=("*rocm-smi*", "*rocm_smi*"),
     ),
+    Kind(
+        name="pp-dpm-pcie",
+        title="link states of an AMD card",
+        command="grep -H . /sys/class/drm/card*/device/pp_dpm_pcie",
+        reader=READERS + "pp_dpm_pcie:read_pp_dpm_pcie",
+        heads=(
+            r"(?:/\S{0,300}pp_dpm_pcie:)?\d{1,2}: \d{1,3}(?:\.\d{1,2})? ?GT/s,? x\d",
+            r"==> /\S{0,300}pp_dpm_pcie <==",
+        ),
+        gives=("DpmLink",),
+        files=("*pp_dpm_pcie*",),
+    ),
 )  # fmt: skip
