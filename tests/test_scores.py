@@ -25,7 +25,9 @@ CASES = (
 )  # fmt: skip
 KINDS = {
     "nvidia-smi-q", "nvidia-smi-table", "nvidia-smi-xml", "nvidia-smi-error", "nvidia-smi-remapped-rows-csv",
-    "pdsh-nvidia-smi", "rocm-smi-text", "kernel-log", "lspci-vvv", "numactl-H", "iostat-json",
+    "pdsh-nvidia-smi", "rocm-smi-text", "amd-smi-metric-json", "amd-smi-metric-text",
+    "amd-smi-static-json", "amd-smi-static-text", "amd-smi-bad-pages-json", "amd-smi-bad-pages-text",
+    "amd-smi-topology-json", "amd-smi-topology-text", "kernel-log", "lspci-vvv", "numactl-H", "iostat-json",
 }  # fmt: skip
 REAL = {
     "nvidia-smi-q", "nvidia-smi-table", "nvidia-smi-xml", "nvidia-smi-L", "nvidia-smi-dmon", "nvidia-smi-pmon",

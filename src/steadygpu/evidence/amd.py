@@ -1,4 +1,4 @@
-"""What AMD cards tell that others do not: the events of their driver, and the link it holds."""
+"""What AMD cards tell that others do not: driver events, the link it holds, errors, pages, peers."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -53,5 +53,56 @@ class DpmLink:
     at: Moment = UNKNOWN
     speed_gts: float | None = None
     width: int | None = None
+    absent: tuple[Absent, ...] = ()
+    sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AmdRasCounters:
+    """Errors that a card counted over all its blocks since the driver was loaded.
+
+    `deferred` errors are marked as poison and not consumed: neither corrected nor uncorrectable.
+    """
+
+    nature: ClassVar[Nature] = "counter"
+    key: ClassVar[tuple[str, ...]] = ()
+
+    device: DeviceRef
+    at: Moment = UNKNOWN
+    correctable: int | None = None
+    uncorrectable: int | None = None
+    deferred: int | None = None
+    absent: tuple[Absent, ...] = ()
+    sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AmdBadPages:
+    """Memory pages of a card: taken out of use, waiting to be, and those that could not be reserved."""
+
+    nature: ClassVar[Nature] = "state"
+    key: ClassVar[tuple[str, ...]] = ()
+
+    device: DeviceRef
+    at: Moment = UNKNOWN
+    retired: int | None = None
+    pending: int | None = None
+    unreservable: int | None = None
+    absent: tuple[Absent, ...] = ()
+    sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AmdPeer:
+    """How `device` reaches `peer` by amd-smi: `link_type` is XGMI or PCIE, `link_status` ENABLED or DISABLED."""
+
+    nature: ClassVar[Nature] = "state"
+    key: ClassVar[tuple[str, ...]] = ("peer",)
+
+    device: DeviceRef
+    at: Moment = UNKNOWN
+    peer: DeviceRef
+    link_type: str | None = None
+    link_status: str | None = None
     absent: tuple[Absent, ...] = ()
     sources: tuple[Source, ...]

@@ -59,7 +59,7 @@ _BINARY: tuple[tuple[bytes, tuple[str, str]], ...] = (
     (b"%PDF", ("a PDF file", "copy the text itself")),
 )
 
-_OPEN = ("{", "[{", "[ {")  # JSON that breaks after its first brace
+_OPEN = ("{", "[", "[{", "[ {")  # JSON that breaks after its first brackets
 
 Read = tuple[Text, Reading]
 
@@ -228,13 +228,17 @@ def _read_lines(text: Text, lines: Lines) -> list[Read]:
 
 
 def _head_line(lines: Lines, at: int) -> str:
-    """Return the line that a head is matched on: JSON may break after its first brace.
+    """Return the line that a head is matched on: JSON may break after its first brackets.
 
     The line of the host is the same in all tools of sysstat: the heading below it tells mpstat.
     """
     line = lines.clean[at]
-    if line.strip() in _OPEN and at + 1 < len(lines):
-        return line.strip() + lines.clean[at + 1].strip()
+    head, below = line.strip(), at + 1
+    while head in _OPEN and below < min(len(lines), at + 4):
+        head += lines.clean[below].strip()
+        below += 1
+    if below > at + 1:
+        return head
     if line.startswith("Linux "):
         below = next((one for one in lines.clean[at + 1 : at + 3] if one.strip()), "")
         if _MPSTAT.search(below[:200]):

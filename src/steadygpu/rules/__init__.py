@@ -31,7 +31,7 @@ SUBJECTS: dict[str, Subject] = {
             "XidEvent",
         ),
     ),
-    "amd_ras": Subject(4, ("AmdgpuEvent",)),
+    "amd_ras": Subject(6, ("AmdBadPages", "AmdPeer", "AmdRasCounters", "AmdgpuEvent")),
     "amdgpu": Subject(6, ("AmdgpuEvent",)),
     "bound": Subject(2, ("GpuLoad", "GpuPower", "GpuProfile", "TraceCard", "TraceHost")),
     "busy": Subject(

@@ -2,18 +2,36 @@
 
 from collections.abc import Iterator, Sequence
 
-from steadygpu.evidence.amd import AmdgpuEvent
+from steadygpu.evidence.amd import AmdBadPages, AmdgpuEvent, AmdPeer, AmdRasCounters
 from steadygpu.evidence.derive import span
 from steadygpu.evidence.device import DeviceRef, host_ref
 from steadygpu.rules.amdgpu import by_card
 from steadygpu.rules.xid import none_seen, sources_of
-from steadygpu.verdict.rule import All, Finding, Seen, Unclear, Whole, rule
+from steadygpu.verdict.rule import (
+    All,
+    Finding,
+    Fine,
+    NotHere,
+    One,
+    Seen,
+    Unclear,
+    Whole,
+    cite,
+    fine,
+    lacking,
+    rule,
+    tell,
+)
 
 DRIVER = (
     "Linux kernel, drivers/gpu/drm/amd/amdgpu/amdgpu_ras.c and amdgpu_ras_eeprom.c, read 2026-12"
 )
 DOCS = "Linux kernel documentation, AMDGPU RAS Support, read 2026-12"
 NO_COUNT = 1_048_560  # public reports: counts rise by exactly this at each query, 20 bits without the last four
+TWICE = "amd-smi metric --ecc --json, twice"
+NO_NUMBER = f"the count of {{}} errors is unread or a multiple of {NO_COUNT}, which is no count"
+KINDS = ("correctable", "uncorrectable", "deferred")
+REACH = 2  # our choice: two cards that reach each other by XGMI show that the host has it
 
 
 def _no_count(event: AmdgpuEvent) -> bool:
@@ -40,11 +58,25 @@ def _blocks(events: Sequence[AmdgpuEvent]) -> str:
     return ", ".join(f"{n} ({c} counted)" if c else n for n, c in list(top.items())[:4])
 
 
+def _told(counters: AmdRasCounters, kind: str) -> Seen:
+    """Return what the card's own count of a kind of errors says."""
+    if said := lacking(counters, kind):
+        return said
+    count = getattr(counters, kind)
+    if count and count % NO_COUNT == 0:
+        return Unclear(subject=counters.device, why=NO_NUMBER.format(kind), ask=TWICE)
+    if count:
+        return tell(counters, f"{count} {kind} errors since the driver was loaded", kind)
+    return fine(counters, f"0 {kind} errors since the driver was loaded", kind)
+
+
 def _errors(
-    events: Sequence[AmdgpuEvent], whole: bool, kind: str, also: str | None = None
-) -> Iterator[Seen]:
-    """Yield one thing for each card about its errors of this kind."""
+    events: Sequence[AmdgpuEvent], counters: Sequence[AmdRasCounters], whole: bool, kind: str,
+    also: str | None = None,
+) -> Iterator[Seen]:  # fmt: skip
+    """Yield one thing for each card about its errors of this kind: of the log, else of its counters."""
     cards = by_card(events)
+    latest = {c.device: c for c in counters}
     for device, own in cards.items():
         told = [e for e in own if e.what == f"ras_{kind}"]
         hits = [e for e in told if not _no_count(e)]
@@ -55,15 +87,20 @@ def _errors(
             yield _found(device, (*hits, *more), says)
         elif more:
             yield _found(device, more, "damaged data (poison) was used on the card")
+        elif device in latest:
+            continue
         elif told:
-            yield Unclear(
-                subject=device,
-                why=f"the count of {kind} errors is unread or a multiple of {NO_COUNT}, which is no count",
-                ask="amd-smi metric --ecc --json, twice",
-            )
+            yield Unclear(subject=device, why=NO_NUMBER.format(kind), ask=TWICE)
         else:
             yield none_seen(device, whole, f"{kind} hardware error")
-    if not cards:
+    in_log = {d for d, own in cards.items() if any(e.what in (f"ras_{kind}", also) for e in own)}
+    for device, record in latest.items():
+        seen = _told(record, kind)
+        if device not in in_log or isinstance(seen, Finding):
+            yield seen
+        elif all(_no_count(e) for e in cards[device] if e.what == f"ras_{kind}"):
+            yield Unclear(subject=device, why=NO_NUMBER.format(kind), ask=TWICE)
+    if not cards and not latest:
         yield none_seen(host_ref(), whole, f"{kind} hardware error")
 
 
@@ -78,9 +115,11 @@ def _errors(
     references=(DRIVER, DOCS),
     points_to="hardware",
 )
-def ras_uncorrectable(events: All[AmdgpuEvent], whole: Whole) -> Iterator[Seen]:
+def ras_uncorrectable(
+    events: All[AmdgpuEvent], counters: All[AmdRasCounters], whole: Whole
+) -> Iterator[Seen]:
     """The use of poisoned data is part of it; a count that is none proves nothing."""
-    yield from _errors(events, whole, "uncorrectable", "poison")
+    yield from _errors(events, counters, whole, "uncorrectable", "poison")
 
 
 @rule(
@@ -95,9 +134,11 @@ def ras_uncorrectable(events: All[AmdgpuEvent], whole: Whole) -> Iterator[Seen]:
     references=(DRIVER, DOCS),
     points_to="hardware",
 )
-def ras_deferred(events: All[AmdgpuEvent], whole: Whole) -> Iterator[Seen]:
+def ras_deferred(
+    events: All[AmdgpuEvent], counters: All[AmdRasCounters], whole: Whole
+) -> Iterator[Seen]:
     """Deferred errors are neither corrected nor consumed."""
-    yield from _errors(events, whole, "deferred")
+    yield from _errors(events, counters, whole, "deferred")
 
 
 @rule(
@@ -110,18 +151,31 @@ def ras_deferred(events: All[AmdgpuEvent], whole: Whole) -> Iterator[Seen]:
     next_step="cat /sys/class/drm/card*/device/ras/umc_err_count",
     references=(DRIVER,),
 )
-def ras_implausible_counter(events: All[AmdgpuEvent], whole: Whole) -> Iterator[Seen]:
+def ras_implausible_counter(
+    events: All[AmdgpuEvent], counters: All[AmdRasCounters], whole: Whole
+) -> Iterator[Seen]:
     """Said of every kind of error, so that nobody takes the number for a wave of errors."""
     cards = by_card(events)
+    done = set()
     for device, own in cards.items():
         hits = [e for e in own if e.what.startswith("ras_") and e.errors and _no_count(e)]
         if hits:
             kinds = dict.fromkeys(e.what.removeprefix("ras_") for e in hits)
             says = f"{hits[0].errors} {' and '.join(kinds)} errors in {hits[0].block or 'a block'}: no count"
             yield _found(device, hits, says)
+            done.add(device)
+    latest = {c.device: c for c in counters if c.device not in done}
+    for record in latest.values():
+        full = [k for k in KINDS if (n := getattr(record, k)) and n % NO_COUNT == 0]
+        if full:
+            says = ", ".join(f"{getattr(record, k)} {k} errors" for k in full) + ": no count"
+            yield tell(record, says, *full)
         else:
+            yield lacking(record, *KINDS) or fine(record, "the counts are plausible", *KINDS)
+    for device in cards:
+        if device not in done and device not in latest:
             yield none_seen(device, whole, "implausible count of errors")
-    if not cards:
+    if not cards and not counters:
         yield none_seen(host_ref(), whole, "implausible count of errors")
 
 
@@ -137,13 +191,15 @@ def ras_implausible_counter(events: All[AmdgpuEvent], whole: Whole) -> Iterator[
     references=(DRIVER, DOCS),
     points_to="hardware",
 )
-def bad_pages(events: All[AmdgpuEvent], whole: Whole) -> Iterator[Seen]:
-    """The driver prints the pages with its threshold, also where they are far below it."""
+def bad_pages(events: All[AmdgpuEvent], pages: All[AmdBadPages], whole: Whole) -> Iterator[Seen]:
+    """The driver prints the pages with its threshold, also where they are far below it; the tool lists them."""
     cards = by_card(events)
+    listed = {p.device: p for p in pages}
     for device, own in cards.items():
         hits = [e for e in own if e.what == "bad_page_threshold" and e.errors]
         if not hits:
-            yield none_seen(device, whole, "bad page")
+            if device not in listed:
+                yield none_seen(device, whole, "bad page")
             continue
         last = max(hits, key=lambda e: e.errors or 0)
         says = f"{last.errors} bad pages are kept in the card"
@@ -151,5 +207,78 @@ def bad_pages(events: All[AmdgpuEvent], whole: Whole) -> Iterator[Seen]:
             reached = (last.errors or 0) >= last.limit
             says += f", {'at or above' if reached else 'below'} its threshold of {last.limit}"
         yield _found(device, hits, says)
-    if not cards:
+    for record in listed.values():
+        if record.retired:
+            yield tell(record, f"pages out of use: {record.retired}", "retired")
+        else:
+            yield lacking(record, "retired") or fine(record, "no page is out of use", "retired")
+    if not cards and not listed:
         yield none_seen(host_ref(), whole, "bad page")
+
+
+@rule(
+    id="silent.amd-bad-pages-pending",
+    title="Bad pages of the card wait for a reset",
+    severity="warning",
+    action="reset-gpu",
+    meaning="Pages of the card's memory are known to be bad and are still in use until the card is reset.",
+    decision="End the work on this card and reset it; then look whether the pages are out of use.",
+    next_step="sudo amd-smi reset --gpureset --gpu INDEX; then amd-smi bad-pages",
+    references=(DRIVER, DOCS),
+    points_to="hardware",
+)
+def bad_pages_pending(pages: One[AmdBadPages]) -> Iterator[Seen]:
+    """N/A says that nobody looked, which is no health."""
+    if pages.pending:
+        yield tell(pages, f"bad pages still in use: {pages.pending}", "pending")
+    else:
+        yield lacking(pages, "pending") or fine(pages, "no page waits", "pending")
+
+
+@rule(
+    id="silent.xgmi-missing",
+    title="One card reaches its peers by PCIe only",
+    severity="warning",
+    action="drain",
+    meaning="The other cards of the host reach each other by XGMI and this one does not: its links are down or were "
+    "never trained. Jobs that span the cards run at the speed of PCIe or stop.",
+    decision="Take the card out of multi-card jobs, reset or boot the host, and have board and bridge looked at.",
+    next_step="amd-smi xgmi; amd-smi topology; dmesg | grep -i xgmi",
+    references=("amd-smi documentation, topology, read 2026-12",),
+    points_to="hardware",
+)
+def xgmi_missing(links: All[AmdPeer]) -> Iterator[Seen]:
+    """A host without any XGMI has none to miss; one pair of joined cards is enough to expect it of all."""
+    rows: dict[DeviceRef, list[AmdPeer]] = {}
+    for link in links:
+        rows.setdefault(link.device, []).append(link)
+    joined = [d for d, own in rows.items() if any(link.link_type == "XGMI" for link in own)]
+    if len(joined) < REACH:
+        unread = any(link.link_type is None for link in links)
+        none = "no two cards are joined by XGMI"
+        yield (
+            Unclear(subject=host_ref(), why=none, ask="amd-smi topology --json")
+            if (unread or not links)
+            else NotHere(subject=host_ref(), because=none)
+        )
+        return
+    for device, own in rows.items():
+        proof = tuple(dict.fromkeys(s for link in own for s in cite(link, "link_type")))
+        if device in joined:
+            yield Fine(subject=device, because="joined by XGMI", sources=proof[:2])
+        elif said := next((x for link in own if (x := lacking(link, "link_type"))), None):
+            yield said
+        else:
+            others = next(iter(links_of(rows, joined)))
+            yield Finding(
+                subject=device, first=own[0].at, last=own[0].at,
+                says=f"reaches {len(own)} peers by {own[0].link_type} only; {len(joined)} cards are joined by XGMI",
+                sources=tuple(dict.fromkeys((*proof, *cite(others, "link_type")))),
+            )  # fmt: skip
+
+
+def links_of(
+    rows: dict[DeviceRef, list[AmdPeer]], joined: Sequence[DeviceRef]
+) -> Iterator[AmdPeer]:
+    """Yield the XGMI links of the cards that are joined."""
+    yield from (link for d in joined for link in rows[d] if link.link_type == "XGMI")

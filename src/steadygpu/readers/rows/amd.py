@@ -19,6 +19,23 @@ ROWS: tuple[Kind, ...] = (
         files=("*rocm-smi*", "*rocm_smi*"),
     ),
     Kind(
+        name="amd-smi",
+        title="metrics, limits, bad pages and peers of AMD cards",
+        command="amd-smi metric --json",
+        reader=READERS + "amd_smi:read_amd_smi",
+        heads=(
+            r'\s*\{\s*"gpu_data"\s*:',
+            r'\s*\[\s*\{\s*"gpu"\s*:\s*\d',
+            r"GPU: \d{1,3}\s*$",
+            r"(?:ACCESS|WEIGHT|HOPS|LINK TYPE|NUMA BW) TABLE:\s*$",
+        ),
+        gives=(
+            "AmdRasCounters", "AmdBadPages", "AmdPeer", "GpuIdentity", "GpuClock", "GpuLoad", "GpuPower",
+            "GpuTemperature", "GpuMemory", "GpuClockReasons", "PcieLink",
+        ),
+        files=("*amd-smi*", "*amd_smi*"),
+    ),
+    Kind(
         name="pp-dpm-pcie",
         title="link states of an AMD card",
         command="grep -H . /sys/class/drm/card*/device/pp_dpm_pcie",
