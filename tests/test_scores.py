@@ -25,7 +25,7 @@ CASES = (
 )  # fmt: skip
 KINDS = {
     "nvidia-smi-q", "nvidia-smi-table", "nvidia-smi-xml", "nvidia-smi-error", "nvidia-smi-remapped-rows-csv",
-    "pdsh-nvidia-smi", "rocm-smi-text", "amd-smi-metric-json", "amd-smi-metric-text",
+    "pdsh-nvidia-smi", "rocm-smi-text", "rocm-smi-json", "amd-smi-metric-json", "amd-smi-metric-text",
     "amd-smi-static-json", "amd-smi-static-text", "amd-smi-bad-pages-json", "amd-smi-bad-pages-text",
     "amd-smi-topology-json", "amd-smi-topology-text", "kernel-log", "lspci-vvv", "numactl-H", "iostat-json",
 }  # fmt: skip
@@ -33,7 +33,7 @@ REAL = {
     "nvidia-smi-q", "nvidia-smi-table", "nvidia-smi-xml", "nvidia-smi-L", "nvidia-smi-dmon", "nvidia-smi-pmon",
     "nvidia-smi-topo", "nvidia-smi-query-csv", "kernel-log", "lspci", "iostat", "iostat-json", "lsmod",
     "proc-modules", "lscpu", "numactl-H", "ibstat", "ibv-devinfo", "rdma-link", "ip-link", "ethtool", "ethtool-S",
-    "ifconfig", "mpstat", "vmstat", "rocm-smi-text",
+    "ifconfig", "mpstat", "vmstat", "rocm-smi-text", "rocm-smi-json",
 }  # fmt: skip
 
 

@@ -46,4 +46,6 @@ def test_amd_cards_are_measured_by_their_neighbours_where_these_agree() -> None:
     )  # one neighbour is no rule
     other = [who[0], make(GpuIdentity, 1, vendor="amd", name="Radeon"), who[2]]
     assert isinstance(one(rule, caps[0], caps, other, None, None), Unclear)
-    assert isinstance(one(rule, caps[0], caps, [make(GpuIdentity, vendor="nvidia")], None, None), Unclear)
+    assert isinstance(
+        one(rule, caps[0], caps, [make(GpuIdentity, vendor="nvidia")], None, None), Unclear
+    )

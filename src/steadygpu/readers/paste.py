@@ -233,11 +233,11 @@ def _head_line(lines: Lines, at: int) -> str:
     The line of the host is the same in all tools of sysstat: the heading below it tells mpstat.
     """
     line = lines.clean[at]
-    head, below = line.strip(), at + 1
-    while head in _OPEN and below < min(len(lines), at + 4):
-        head += lines.clean[below].strip()
-        below += 1
-    if below > at + 1:
+    head, following = line.strip(), at + 1
+    while head in _OPEN and following < min(len(lines), at + 4):
+        head += lines.clean[following].strip()
+        following += 1
+    if following > at + 1:
         return head
     if line.startswith("Linux "):
         below = next((one for one in lines.clean[at + 1 : at + 3] if one.strip()), "")

@@ -82,7 +82,7 @@ _KEYS: dict[str, tuple[type[Any], str, str]] = {
 _RECORDS = (GpuIdentity, GpuClock, GpuLoad, GpuPower, GpuTemperature, GpuMemory)
 
 
-class _Card:
+class RocmCard:
     """What the text tells of one card, by record."""
 
     def __init__(self, lines: Lines, at: int) -> None:
@@ -166,7 +166,7 @@ def _layout(line: str) -> "re.Pattern[str] | None":
 
 def read_rocm_smi(lines: Lines) -> Reading:
     """Return what each card shows; every card is `amd`. Clocks in MHz, caps of zero are no caps."""
-    cards: dict[int, _Card] = {}
+    cards: dict[int, RocmCard] = {}
     layout: re.Pattern[str] | None = None
     rows: set[int] = set()
     read_to, last, begun = 0, -1, False
@@ -188,11 +188,11 @@ def read_rocm_smi(lines: Lines) -> Reading:
             if last in rows:
                 break
             rows.add(last)
-            _row(cards.setdefault(last, _Card(lines, at)), row, at)
+            _row(cards.setdefault(last, RocmCard(lines, at)), row, at)
         elif found := _GPU.match(line):
             index = int(found["index"])
             if found["rest"]:
-                _section(cards.setdefault(index, _Card(lines, at)), found["rest"], at)
+                take_section(cards.setdefault(index, RocmCard(lines, at)), found["rest"], at)
         elif layout is not None and _BELOW_HEAD.match(line):
             pass
         elif layout is not None and last in rows and (named := _NAME_BELOW.match(line)):
@@ -204,16 +204,21 @@ def read_rocm_smi(lines: Lines) -> Reading:
             break
         begun = True
         read_to = at + 1
+    return Reading(facts=records(cards, lines.name), read_to=read_to)
+
+
+def records(cards: dict[int, RocmCard], text: str) -> tuple[Fact, ...]:
+    """Return the records of all cards, each under one reference."""
     facts: list[Fact] = []
     for index, card in cards.items():
         card.finish()
-        ref = card.ref(index, lines.name)
+        ref = card.ref(index, text)
         for record, draft in card.drafts.items():
             facts += draft.record(record, ref)
-    return Reading(facts=tuple(facts), read_to=read_to)
+    return tuple(facts)
 
 
-def _row(card: _Card, row: "re.Match[str]", at: int) -> None:
+def _row(card: RocmCard, row: "re.Match[str]", at: int) -> None:
     cells = row.groupdict()
     if pci := cells.get("pci"):
         card.put(GpuIdentity, "pci_id", "0x" + pci, "id", at)
@@ -227,7 +232,8 @@ def _row(card: _Card, row: "re.Match[str]", at: int) -> None:
     card.put(GpuTemperature, "fan_ratio", cells.get("fan"), "percent", at)
 
 
-def _section(card: _Card, rest: str, at: int) -> None:
+def take_section(card: RocmCard, rest: str, at: int) -> None:
+    """Take a line of a section, without the "GPU[n] :" before it."""
     if level := _LEVEL.match(rest):
         field = "sm_mhz" if level["clock"] == "sclk" else "memory_mhz"
         card.put(GpuClock, field, level["mhz"], "whole", at)
@@ -239,7 +245,9 @@ def _section(card: _Card, rest: str, at: int) -> None:
             card.steps.setdefault(card.clock, []).append((int(step["mhz"]), at, held))
     elif found := _KEY.match(rest):
         key = found["key"].lower()
-        if key in ("pci bus", "serial number") and found["value"].lower() not in ("", *_NOTHING):
+        if key in ("pci bus", "serial number") and found["value"].lower() not in (
+            "", "0", *_NOTHING,  # boards without a serial print 0
+        ):  # fmt: skip
             card.names[key] = found["value"]
         elif key in _KEYS:
             record, field, how = _KEYS[key]

@@ -19,6 +19,15 @@ ROWS: tuple[Kind, ...] = (
         files=("*rocm-smi*", "*rocm_smi*"),
     ),
     Kind(
+        name="rocm-smi-json",
+        title="all sections of each AMD card as JSON",
+        command="rocm-smi -a --json",
+        reader=READERS + "rocm_smi_json:read_rocm_smi_json",
+        heads=(r'\s*\{\s*"(?:card\d{1,3}|system)"\s*:\s*\{',),
+        gives=("GpuIdentity", "GpuClock", "GpuLoad", "GpuPower", "GpuTemperature", "GpuMemory"),
+        equals=("rocm-smi",),
+    ),
+    Kind(
         name="amd-smi",
         title="metrics, limits, bad pages and peers of AMD cards",
         command="amd-smi metric --json",
