@@ -27,7 +27,7 @@ KINDS = {
     "nvidia-smi-q", "nvidia-smi-table", "nvidia-smi-xml", "nvidia-smi-error", "nvidia-smi-remapped-rows-csv",
     "pdsh-nvidia-smi", "rocm-smi-text", "rocm-smi-json", "amd-smi-metric-json", "amd-smi-metric-text",
     "amd-smi-static-json", "amd-smi-static-text", "amd-smi-bad-pages-json", "amd-smi-bad-pages-text",
-    "amd-smi-topology-json", "amd-smi-topology-text", "kernel-log", "lspci-vvv", "numactl-H", "iostat-json",
+    "amd-smi-topology-json", "amd-smi-topology-text", "amd-smi-table", "kernel-log", "lspci-vvv", "numactl-H", "iostat-json",
 }  # fmt: skip
 REAL = {
     "nvidia-smi-q", "nvidia-smi-table", "nvidia-smi-xml", "nvidia-smi-L", "nvidia-smi-dmon", "nvidia-smi-pmon",

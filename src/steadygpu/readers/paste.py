@@ -214,7 +214,7 @@ def _read_lines(text: Text, lines: Lines) -> list[Read]:
         part.filtered, part.host, part.container = state.filtered, state.host, state.container
         reading = _read_part(state, kind, part)
         if reading.read_to <= 0:
-            if not prompt and not taken.see(lines, at):
+            if not prompt and not taken.see(lines, at) and not _NOTHING.match(clean[at]):
                 unknown.append(at)
                 taken.forget()
             at += 1

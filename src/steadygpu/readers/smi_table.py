@@ -88,8 +88,8 @@ class _Table:
 
 def read_smi_table(lines: Lines) -> Reading:
     """Return cards, versions, MIG devices and processes of one table; a fragment gives what it holds."""
-    if any("HL-SMI" in line for line in lines.clean[:6]):
-        return Reading()  # a table of Gaudi cards in the same frame
+    if any("HL-SMI" in line or "AMD-SMI" in line for line in lines.clean[:6]):
+        return Reading()  # a table of Gaudi or AMD cards in the same frame
     table = _Table(lines)
     at, read_to = 0, 0
     moment = moment_of(lines.clean[0]) if len(lines) else None

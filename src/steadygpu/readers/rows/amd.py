@@ -45,6 +45,18 @@ ROWS: tuple[Kind, ...] = (
         files=("*amd-smi*", "*amd_smi*"),
     ),
     Kind(
+        name="amd-smi-table",
+        title="the table of AMD cards and processes",
+        command="amd-smi",
+        reader=READERS + "amd_smi_table:read_amd_smi_table",
+        heads=(
+            r"\| AMD-SMI \S",
+            r"\| BDF +GPU-Name +\|",
+            r"\| [0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7] +\S.*\| (?:N/A|\d{1,3} %) ",
+        ),
+        gives=("AmdRasCounters", "GpuIdentity", "GpuLoad", "GpuMemory", "GpuPower", "GpuTemperature"),
+    ),
+    Kind(
         name="pp-dpm-pcie",
         title="link states of an AMD card",
         command="grep -H . /sys/class/drm/card*/device/pp_dpm_pcie",
