@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from steadygpu.readers.kind import Kind
 from steadygpu.readers.rows import (
     amd,
+    bench,
     board,
     cpu,
     host,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Container
 
 KINDS: tuple[Kind, ...] = (
-    *nvidia.ROWS, *pci.ROWS, *host.ROWS, *amd.ROWS, *board.ROWS, *cpu.ROWS, *network.ROWS, *profile.ROWS, *storage.ROWS, *kernel.ROWS,
+    *nvidia.ROWS, *pci.ROWS, *host.ROWS, *amd.ROWS, *bench.ROWS, *board.ROWS, *cpu.ROWS, *network.ROWS, *profile.ROWS, *storage.ROWS, *kernel.ROWS,
 )  # fmt: skip
 
 BY_NAME = {kind.name: kind for kind in KINDS}
