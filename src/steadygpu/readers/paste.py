@@ -233,6 +233,8 @@ def _head_line(lines: Lines, at: int) -> str:
     The line of the host is the same in all tools of sysstat: the heading below it tells mpstat.
     """
     line = lines.clean[at]
+    if line.startswith("<?xml") and line.rstrip().endswith("?>") and at + 1 < len(lines):
+        return line.strip() + lines.clean[at + 1].strip()  # XML after its declaration
     head, following = line.strip(), at + 1
     while head in _OPEN and following < min(len(lines), at + 4):
         head += lines.clean[following].strip()

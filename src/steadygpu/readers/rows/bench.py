@@ -50,4 +50,16 @@ ROWS: tuple[Kind, ...] = (
         gives=("CopyRate",),
         files=("nvbandwidth*",),
     ),
+    Kind(
+        name="hwloc-xml",
+        title="topology of a host: PCI devices, NUMA nodes and cores",
+        command="lstopo --of xml",
+        reader=READERS + "hwloc_xml:read_hwloc_xml",
+        heads=(
+            r"(?:<\?xml[^>]{0,200}\?>\s*)?(?:<!DOCTYPE topology SYSTEM \"hwloc|<topology(?: version=\"\d\.\d\")?>)",
+            r"\s{0,120}<object type=\"[A-Z]\w{1,20}\" ",
+        ),
+        gives=("PciDevice", "NumaNode", "CpuLayout"),
+        files=("hwloc*.xml", "lstopo*.xml"),
+    ),
 )  # fmt: skip
