@@ -33,7 +33,8 @@ REAL = {
     "nvidia-smi-q", "nvidia-smi-table", "nvidia-smi-xml", "nvidia-smi-L", "nvidia-smi-dmon", "nvidia-smi-pmon",
     "nvidia-smi-topo", "nvidia-smi-query-csv", "kernel-log", "lspci", "iostat", "iostat-json", "lsmod",
     "proc-modules", "lscpu", "numactl-H", "ibstat", "ibv-devinfo", "rdma-link", "ip-link", "ethtool", "ethtool-S",
-    "ifconfig", "mpstat", "vmstat", "rocm-smi-text", "rocm-smi-json",
+    "ifconfig", "mpstat", "vmstat", "rocm-smi-text", "rocm-smi-json", "bench-gpu-burn", "bench-nccl-tests",
+    "bench-cuda-bandwidth", "hwloc-xml",
 }  # fmt: skip
 
 
