@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from pipeline import read
+from pipeline import evidence, read
 from shared import SHARED, needs_shared
+from steadygpu.evidence.bench import BurnResult
 from steadygpu.evidence.text import lines_of
 from steadygpu.readers.bandwidth_test import read_bandwidth_test
 from steadygpu.readers.gpu_burn import read_gpu_burn
@@ -47,6 +48,15 @@ def test_errors_add_up_over_summaries(errors: list[str], wanted: int) -> None:
     assert found.errors == wanted
     assert found.died is ("DIED" in errors[-1])
     assert found.late_temp_c is None
+
+
+def test_the_list_of_cards_that_it_prints_names_them() -> None:
+    text = "Burning for 60 seconds.\nGPU 0: NVIDIA A2 (UUID: GPU-0a1b2c3d-0000-1111-2222-333344445555)\n"
+    text += "\r9.0%  proc'd: 10 (900 Gflop/s)   errors: 3  (WARNING!)  temps: 50 C \n"
+    (host,) = evidence({"b": text})
+    (found,) = [fact for fact in host.facts if isinstance(fact, BurnResult)]
+    assert found.device.uuid == "GPU-0a1b2c3d-0000-1111-2222-333344445555"
+    assert found.errors == 3
 
 
 def test_the_verdicts_alone_are_read_and_a_second_run_stands_apart() -> None:
@@ -139,3 +149,10 @@ def test_real_files_are_read_whole(name: str) -> None:
     readings = [r for _, r in read({name: (SHARED / "evidence/files" / name).read_bytes()})]
     assert not [gap for reading in readings for gap in reading.gaps]
     assert len(readings[-1].facts) == REAL[name]
+
+
+@pytest.mark.parametrize(
+    "line", ["50.0%  proc'd: " + " " * 300_000, ("50.0%  proc'd: " + " " * 50_000 + "\r") * 20, "\r" * 300_000]
+)  # fmt: skip
+def test_a_line_of_blanks_takes_no_time(line: str) -> None:
+    assert not read_gpu_burn(lines_of("b", line)).facts

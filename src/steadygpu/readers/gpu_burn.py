@@ -14,25 +14,23 @@ from steadygpu.evidence.reading import Fact, Reading
 from steadygpu.evidence.text import Lines
 from steadygpu.readers.smi_word import Draft, runs
 
-_PROGRESS = re.compile(
-    r"\s{0,4}(?P<done>\d{1,3}\.\d)%\s+proc'd: (?P<rates>[^:]{1,60000}?)\s*errors: (?P<errors>[^:]{1,30000}?)"
-    r"(?:\s+temps: (?P<temps>[^:]{1,30000}))?$"
+_START = re.compile(r"\s{0,4}(?P<done>\d{1,3}\.\d)%\s{1,9}proc'd: ")
+_RATE = re.compile(
+    r"\s{0,9}(?P<count>-?\d{1,12})\s{1,9}\((?P<gflops>-?\d{1,9})\s{1,9}Gflop/s\)\s*$"
 )
-_START = re.compile(r"\s{0,4}\d{1,3}\.\d%\s+proc'd: ")
-_RATE = re.compile(r"\s*(?P<count>-?\d{1,12})\s+\((?P<gflops>-?\d{1,9})\s+Gflop/s\)\s*$")
-_ERRORS = re.compile(r"\s*(?P<count>-?\d{1,12})\s*(?P<note>\((?:WARNING|DIED)!\))?\s*$")
-_TEMP = re.compile(r"\s*(?P<temp>\d{1,3}) C\s*$")
+_ERRORS = re.compile(r"\s{0,9}(?P<count>-?\d{1,12})\s{0,9}(?P<note>\((?:WARNING|DIED)!\))?\s*$")
+_TEMP = re.compile(r"\s{0,9}(?P<temp>\d{1,3}) C\s*$")
 _SPLIT = re.compile(r"(?<=[\s)])-(?=\s)")  # newer versions print "2  (WARNING!)- 0"
 _TESTED = re.compile(r"Tested \d{1,4} GPUs:\s*$")
 _VERDICT = re.compile(r"\s{0,8}GPU (?P<index>\d{1,4}): (?P<word>OK|FAULTY)\s*$")
-_BEGIN = re.compile(
-    r"Burning for \d{1,9} seconds\.?\s*$|Using compare file: |GPU \d{1,4}: .*\(UUID"
-)
+_BEGIN = re.compile(r"Burning for \d{1,9} seconds\.?\s*$|Using compare file: ")
 _ASIDE = re.compile(
     r"\s{0,8}Summary at: |Killing processes|Initialized device \d|Results are \d|Freed memory for dev|"
     r"Uninitted cublas|done\s*$|No clients are alive|Using compare file: |Burning for \d|Couldn't init a GPU|"
     r"Failure during compute|Run length not specified"
 )
+_LONGEST = 20_000  # our choice: a print of 256 cards is shorter
+_MOST = 256  # our choice: cards of one host
 _FEWEST = 4  # our choice: rates from which a quarter can be told apart from another
 
 
@@ -88,14 +86,16 @@ def _prints(cards: dict[int, _Card], line: str, at: int) -> None:
         if part == last or not part.strip():
             continue
         last = part
-        found = _PROGRESS.match(part)
-        if found is None:
+        start = _START.match(part)
+        if start is None or len(part) > _LONGEST:
             continue
-        done = float(found["done"]) / 100
-        rates = _SPLIT.split(found["rates"])
-        errors = _SPLIT.split(found["errors"])
-        temps = _SPLIT.split(found["temps"] or "")
-        for index in range(max(len(rates), len(errors))):
+        done = float(start["done"]) / 100
+        head, _, rest = part[start.end() :].partition("errors: ")
+        middle, _, tail = rest.partition("temps: ")
+        if not middle:
+            continue
+        rates, errors, temps = (_SPLIT.split(words) for words in (head, middle, tail))
+        for index in range(min(max(len(rates), len(errors)), _MOST)):
             card = cards.setdefault(index, _Card())
             card.done = done if done <= 1 else card.done
             if not card.seen_at or card.seen_at[-1] != at:
