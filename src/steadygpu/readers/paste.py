@@ -231,6 +231,7 @@ def _head_line(lines: Lines, at: int) -> str:
     """Return the line that a head is matched on: JSON may break after its first brackets.
 
     The line of the host is the same in all tools of sysstat: the heading below it tells mpstat.
+    The line of a card is the same in several listings; what stands below it tells which one it is.
     """
     line = lines.clean[at]
     if line.startswith("<?xml") and line.rstrip().endswith("?>") and at + 1 < len(lines):
@@ -244,6 +245,10 @@ def _head_line(lines: Lines, at: int) -> str:
     if line.startswith("Linux "):
         below = next((one for one in lines.clean[at + 1 : at + 3] if one.strip()), "")
         if _MPSTAT.search(below[:200]):
+            return below
+    if line.startswith("GPU ") and at + 1 < len(lines):
+        below = lines.clean[at + 1].lstrip()
+        if below.startswith(("Link ", "NVML: Unable to retrieve NVLink")):
             return below
     return line
 

@@ -79,6 +79,7 @@ SUBJECTS: dict[str, Subject] = {
     ),
     "nvlink_fatal": Subject(1, ("XidEvent",)),
     "oom": Subject(2, ("OomMessage",)),
+    "nvlink": Subject(2, ("NvlinkErrors", "NvlinkLink")),
     "owner": Subject(2, ("DriverBindEvent", "KernelModule", "ModuleListing", "PciDevice")),
     "pcie": Subject(5, ("PcieLink",)),
     "placement": Subject(1, ("ProcessPlacement",)),
