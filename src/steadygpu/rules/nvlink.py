@@ -84,6 +84,8 @@ def nvlink_errors(readings: Mine[NvlinkErrors], health: Mine[HealthResult]) -> I
             sources=_proof(counted), severity="info", action="none", first=counted[0][0].at, last=counted[0][0].at,
             decision="Read the counters again after some hours of work; act if they rise.",
         )  # fmt: skip
+    elif unread := _unread(readings):
+        yield unread
     elif counted:
         because = f"{_listed(counted)} and no more since"
         yield Fine(subject=device, because=because, sources=_proof(counted))
@@ -106,21 +108,20 @@ def _all_told(
     return all(growth(links[r.link], f) is not None for r, f in counted)
 
 
+def _unread(readings: Sequence[NvlinkErrors]) -> Unclear | None:
+    """Return what is unclear where a count that could be there was not read."""
+    said = (lacking(r, a.field) for r in readings for a in r.absent)
+    return next((one for one in said if isinstance(one, Unclear)), None)
+
+
 def _nothing(last: Sequence[NvlinkErrors]) -> Seen:
     known = [(r, f) for r in last for f in COUNTS if getattr(r, f) is not None]
     if not known:
-        fields = next((tuple(a.field for a in r.absent) for r in last if r.absent), ("crc",))
-        return lacking(last[0], *fields[:1]) or Unclear(
-            subject=last[0].device, why="no error counter was read", ask="nvidia-smi nvlink -e"
-        )
-    open_ = next((said for r in last if r.absent and (said := lacking(r, r.absent[0].field))), None)
-    if isinstance(open_, Unclear):
-        return open_
-    return Fine(
-        subject=last[0].device,
-        because=f"{len(last)} link{'s' if len(last) > 1 else ''} without errors",
-        sources=_proof(known[:6]),
-    )
+        absent = next((lacking(r, a.field) for r in last for a in r.absent), None)
+        why = "no error counter was read"
+        return absent or Unclear(subject=last[0].device, why=why, ask="nvidia-smi nvlink -e")
+    because = f"{len(last)} link{'s' if len(last) > 1 else ''} without errors"
+    return Fine(subject=last[0].device, because=because, sources=_proof(known[:6]))
 
 
 def _proof(counts: Sequence[tuple[NvlinkErrors, str]]) -> tuple[Source, ...]:

@@ -1,0 +1,19 @@
+"""What exporters for Prometheus print."""
+
+from steadygpu.readers.kind import READERS, Kind
+
+ROWS: tuple[Kind, ...] = (
+    Kind(
+        name="dcgm-exporter",
+        title="a scrape of dcgm-exporter",
+        command="curl -s http://localhost:9400/metrics",
+        reader=READERS + "dcgm_exporter:read_dcgm_exporter",
+        heads=(r"# (?:HELP|TYPE) DCGM_(?:FI|EXP)_\w+ ", r"DCGM_(?:FI|EXP)_\w+\{"),
+        gives=(
+            "GpuIdentity", "GpuMode", "GpuLoad", "GpuMemory", "GpuClock", "GpuClockReasons", "GpuPower",
+            "GpuTemperature", "EccCounters", "RetiredPages", "RowRemap", "PcieLink", "NvlinkErrors", "GpuProfile",
+            "GpuFabric", "XidEvent", "MigInstance", "DriverVersion",
+        ),
+        files=("*dcgm*metrics*", "*dcgm-exporter*"),
+    ),
+)  # fmt: skip
