@@ -95,6 +95,7 @@ def test_ids_are_words_and_unique() -> None:
 OWN = {
     "silent.gpu-init-failed", "silent.retired-pages-many", "silent.disk-errors", "silent.nic-health",
     "feed.nic-link-flaps", "feed.copies-late", "feed.loader-late", "silent.wrong-results", "feed.copy-slow",
+    "silent.dcgm-diag-failed", "silent.dcgm-health",
 }  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from steadygpu.readers.rows import (
     bench,
     board,
     cpu,
+    dcgm,
     host,
     kernel,
     network,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Container
 
 KINDS: tuple[Kind, ...] = (
-    *nvidia.ROWS, *nvidia_more.ROWS, *pci.ROWS, *host.ROWS, *amd.ROWS, *bench.ROWS, *board.ROWS, *cpu.ROWS, *network.ROWS, *profile.ROWS, *scrape.ROWS, *storage.ROWS, *kernel.ROWS,
+    *nvidia.ROWS, *nvidia_more.ROWS, *pci.ROWS, *host.ROWS, *amd.ROWS, *bench.ROWS, *board.ROWS, *cpu.ROWS, *dcgm.ROWS, *network.ROWS, *profile.ROWS, *scrape.ROWS, *storage.ROWS, *kernel.ROWS,
 )  # fmt: skip
 
 BY_NAME = {kind.name: kind for kind in KINDS}

@@ -66,6 +66,7 @@ SUBJECTS: dict[str, Subject] = {
         ),
     ),
     "cpu": Subject(1, ("CpuLoad",)),
+    "dcgm": Subject(2, ("DiagResult", "HealthResult")),
     "ecc": Subject(7, ("EccCounters", "GpuMode")),
     "governor": Subject(1, ("CpuFrequency",)),
     "host_fault": Subject(6, ("DiskEvent", "KernelEvent", "MemoryErrorEvent", "NicEvent")),
