@@ -51,4 +51,28 @@ ROWS: tuple[Kind, ...] = (
         gives=("HealthResult", *_TOLD),
         equals=("dcgmi-health",),
     ),
+    Kind(
+        name="dcgmi-dmon",
+        title="profiling and other fields of DCGM over time",
+        command="dcgmi dmon -e 1001,1002,1003,1004,1005,203,155,150 -c 30",
+        reader=READERS + "dcgmi_dmon:read_dcgmi_dmon",
+        heads=(r"#\s?Entity(?:Id)?(?:\s+[A-Z][A-Z0-9#_]{1,9})+\s*$",),
+        gives=("GpuProfile", "GpuLoad", "GpuPower", "GpuTemperature", "GpuClock", "GpuMemory"),
+    ),
+    Kind(
+        name="dcgmi-discovery",
+        title="the cards that DCGM knows",
+        command="dcgmi discovery -l",
+        reader=READERS + "dcgmi_list:read_dcgmi_discovery",
+        heads=(r"\d{1,3} GPU(?:s|\(s\))? found(?: \(Active\))?\.\s*$", r"\|\s*GPU ID\s*\|\s*Device Information\s*\|"),
+        gives=("GpuIdentity", "CardListing"),
+    ),
+    Kind(
+        name="dcgmi-nvlink",
+        title="states of NVLinks as DCGM sees them",
+        command="dcgmi nvlink -s",
+        reader=READERS + "dcgmi_list:read_dcgmi_nvlink",
+        heads=(r"\|\s+NvLink Link Status\s+\|", r"\s{2,}gpuId \d{1,4}:\s*$"),
+        gives=("NvlinkLink",),
+    ),
 )  # fmt: skip
