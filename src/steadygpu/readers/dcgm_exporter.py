@@ -128,8 +128,7 @@ def _slice(lines: Lines, drafts: Drafts, sample: Sample, card: DeviceRef, moment
     if profile and not draft.values:
         draft.take("profile", profile[:40], sample.at)
     mode = drafts.setdefault(((card, UNKNOWN), GpuMode, ()), Draft(lines))
-    if "mig_on" not in mode.values:
-        mode.take("mig_on", True, sample.at)
+    mode.take("mig_on", True, sample.at)
     ref = DeviceRef(
         kind="mig", host=card.host, label=f"{card.label or 'card'} {profile}".strip()[:160],
         uuid=card.uuid, bdf=card.bdf, index=card.index, mig=gi,

@@ -44,6 +44,11 @@ _FILTER = re.compile(r"\|\s*(?:\w*grep|head|tail|awk|sed|cut)\b")
 # First characters of log lines: seconds or a date in brackets, a level; dates in figures; months; JSON.
 _LOG_STARTS = (b"[<", b"0123456789", b"JFMASOND-", b"{")
 
+_TABLE_START = re.compile(r"\+-|\| NVIDIA-SMI |\|-|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} ")
+_TITLES = re.compile(
+    r"\| {3,}vGPU ID +Name +\| VM ID|\| *(?:GPU|Compute) instance(?:s| profiles): *\|"
+)
+
 # First bytes of files that hold no text, what they are and what to do with them.
 _BINARY: tuple[tuple[bytes, tuple[str, str]], ...] = (
     (
@@ -248,8 +253,11 @@ def _head_line(lines: Lines, at: int) -> str:
             return below
     if line.startswith("GPU ") and at + 1 < len(lines):
         below = lines.clean[at + 1].lstrip()
-        if below.startswith(("Link ", "NVML: Unable to retrieve NVLink")):
+        if below.startswith(("Link ", "NVML: Unable to retrieve NVLink", "Active vGPUs")):
             return below
+    if _TABLE_START.match(line) and not _TITLES.match(line):
+        # Tables of nvidia-smi begin alike; their titles stand below the first lines.
+        return next((ln for ln in lines.clean[at + 1 : at + 8] if _TITLES.match(ln)), line)
     return line
 
 
