@@ -28,13 +28,15 @@ KINDS = {
     "pdsh-nvidia-smi", "rocm-smi-text", "rocm-smi-json", "amd-smi-metric-json", "amd-smi-metric-text",
     "amd-smi-static-json", "amd-smi-static-text", "amd-smi-bad-pages-json", "amd-smi-bad-pages-text",
     "amd-smi-topology-json", "amd-smi-topology-text", "amd-smi-table", "kernel-log", "lspci-vvv", "numactl-H", "iostat-json",
+    "pdsh-nvidia-smi", "kernel-log", "lspci-vvv", "numactl-H", "iostat-json", "dcgmi-diag-json", "dcgmi-diag-text",
+    "dcgmi-health", "nvidia-smi-mig-lgi", "nvidia-smi-nvlink-e", "nvidia-smi-vgpu",
 }  # fmt: skip
 REAL = {
     "nvidia-smi-q", "nvidia-smi-table", "nvidia-smi-xml", "nvidia-smi-L", "nvidia-smi-dmon", "nvidia-smi-pmon",
     "nvidia-smi-topo", "nvidia-smi-query-csv", "kernel-log", "lspci", "iostat", "iostat-json", "lsmod",
     "proc-modules", "lscpu", "numactl-H", "ibstat", "ibv-devinfo", "rdma-link", "ip-link", "ethtool", "ethtool-S",
     "ifconfig", "mpstat", "vmstat", "rocm-smi-text", "rocm-smi-json", "bench-gpu-burn", "bench-nccl-tests",
-    "bench-cuda-bandwidth", "hwloc-xml",
+    "bench-cuda-bandwidth", "hwloc-xml", "nvidia-smi-nvlink",
 }  # fmt: skip
 
 

@@ -16,4 +16,16 @@ ROWS: tuple[Kind, ...] = (
         ),
         files=("*dcgm*metrics*", "*dcgm-exporter*"),
     ),
+    Kind(
+        name="node-exporter",
+        title="a scrape of node_exporter",
+        command="curl -s http://localhost:9100/metrics",
+        reader=READERS + "node_exporter:read_node_exporter",
+        heads=(
+            r"# (?:HELP|TYPE) (?:node|go|process|promhttp)_\w+ ",
+            r"node_[a-z]\w+(?:\{[a-z]\w*=\"| -?\d)",
+        ),
+        gives=("CpuLayout", "CpuLoad", "DiskLoad", "NumaNode"),
+        files=("*node*exporter*", "*node*metrics*"),
+    ),
 )  # fmt: skip
