@@ -56,3 +56,19 @@ def test_what_tells_nothing(text: str) -> None:
 def test_it_ends_where_another_exporter_begins() -> None:
     text = CPU + '# HELP DCGM_FI_DEV_SM_CLOCK x\nDCGM_FI_DEV_SM_CLOCK{gpu="0"} 3\n'
     assert read_node_exporter(lines_of("n", text)).read_to == 6
+
+
+def test_networks_have_counters_states_and_labels_of_their_ports() -> None:
+    found = facts(
+        'node_network_receive_drop_total{device="ens6"} 12\nnode_network_speed_bytes{device="ens6"} 1.25e+10\n'
+        'node_network_speed_bytes{device="lo"} -125000\nnode_network_info{device="ens6",operstate="up"} 1\n'
+        'node_infiniband_state_id{device="mlx5_0",port="1"} 4\n'
+        'node_infiniband_local_ack_timeout_errors_total{device="mlx5_0",port="1"} 7\n'
+        "node_netstat_Tcp_RetransSegs 40\n"
+    )
+    assert (found["NicCounters"].rx_dropped, found["NicCounters"].device.label) == (12, "ens6")
+    assert found["NicCounters"].tx_dropped is None
+    assert (found["NicState"].speed_bits_s, found["NicState"].state) == (100_000_000_000, "UP")
+    assert (found["RdmaPort"].state, found["RdmaPort"].device.label) == ("active", "mlx5_0/1")
+    assert found["RdmaCounters"].ack_timeouts == 7
+    assert found["TcpCounters"].retransmitted == 40

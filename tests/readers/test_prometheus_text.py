@@ -47,6 +47,10 @@ def test_a_scrape_ends_where_another_text_begins_and_loses_single_lines_only() -
     ]  # fmt: skip
     assert scrape.read_to == 8
     assert read_scrape(lines_of("t", "a_b 1\n# EOF\na_b 2\n")).read_to == 2
+    again = 'a_b{x="1"} 1\na_b{x="1"} 2\n'
+    assert read_scrape(lines_of("t", again)).read_to == 1
+    assert read_scrape(lines_of("t", "# TYPE a_b gauge\na_b 1\n# TYPE a_b gauge\n")).read_to == 2
+    assert read_scrape(lines_of("t", "a_b 1 1700000000\na_b 2 1700000060\n")).read_to == 2
     assert read_scrape(lines_of("t", "Sample text of a person\n")).read_to == 0
     assert read_scrape(lines_of("t", "# a comment in a script\n")).read_to == 0
 

@@ -4,7 +4,7 @@ Covers node_exporter 1.0 to 1.9. Its counters run since boot: shares and rates m
 the first report of iostat is. `node_time_seconds` is the moment, `node_uname_info` names the host.
 
 To read more: a row in `_GAUGES` for a sample that is a field of a record as it stands, with the label that tells
-several apart; a function like `_cpu` for what needs several samples.
+several apart; a function like `_cpu` for what needs several samples. Networks are in `node_exporter_network`.
 """
 
 import re
@@ -19,6 +19,7 @@ from steadygpu.evidence.moment import UNKNOWN, Moment
 from steadygpu.evidence.reading import Fact, Reading
 from steadygpu.evidence.storage import DiskLoad
 from steadygpu.evidence.text import Lines
+from steadygpu.readers.node_exporter_network import network_facts
 from steadygpu.readers.prometheus_text import Sample, read_scrape
 from steadygpu.readers.smi_word import Draft
 
@@ -55,7 +56,7 @@ _DISK = {
 
 
 def read_node_exporter(lines: Lines) -> Reading:
-    """Return what the scrape tells of processors, memory nodes and disks, up to a sample of another exporter."""
+    """Return what the scrape tells of processors, memory, disks and networks, up to a sample of another exporter."""
     scrape = read_scrape(lines)
     samples: Samples = defaultdict(list)
     read_to = scrape.read_to
@@ -71,6 +72,7 @@ def read_node_exporter(lines: Lines) -> Reading:
     at = _moment(samples)
     facts = [*_cpu(lines, samples, host, at), *_gauges(lines, samples, host, at)]
     facts += _disks(lines, samples, host, at)
+    facts += network_facts(lines, samples, host, at)
     return Reading(facts=tuple(facts), read_to=read_to)
 
 

@@ -51,16 +51,20 @@ class Scrape:
 def read_scrape(lines: Lines) -> Scrape:
     """Return the samples up to the first line that is neither sample, comment nor blank. Never raises.
 
-    A sample that is damaged behind its name is left out, and the scrape goes on.
+    A sample that is damaged behind its name is left out, and the scrape goes on. A sample or a comment that was
+    there before begins the next scrape.
     """
     out = Scrape()
+    seen: set[object] = set()
     for at, line in enumerate(lines.clean):
         if not line.strip():
             continue
         if line.startswith("#"):
             comment = _COMMENT.match(line)
-            if comment is None:
+            told = (comment["what"], comment["name"]) if comment else None
+            if comment is None or told in seen:
                 break
+            seen.add(told)
             out.read_to = at + 1
             if comment["what"] == "EOF":
                 break
@@ -69,6 +73,10 @@ def read_scrape(lines: Lines) -> Scrape:
             break
         found = sample_of(line, at)
         if found is not None:
+            identity = (found.name, tuple(sorted(found.labels.items())), found.stamp)
+            if identity in seen:
+                break
+            seen.add(identity)
             out.samples.append(found)
         elif not _damaged(line):
             break

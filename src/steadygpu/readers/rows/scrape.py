@@ -25,7 +25,10 @@ ROWS: tuple[Kind, ...] = (
             r"# (?:HELP|TYPE) (?:node|go|process|promhttp)_\w+ ",
             r"node_[a-z]\w+(?:\{[a-z]\w*=\"| -?\d)",
         ),
-        gives=("CpuLayout", "CpuLoad", "DiskLoad", "NumaNode"),
+        gives=(
+            "CpuLayout", "CpuLoad", "DiskLoad", "NumaNode", "NicCounters", "NicState", "RdmaCounters", "RdmaPort",
+            "TcpCounters",
+        ),
         files=("*node*exporter*", "*node*metrics*"),
     ),
 )  # fmt: skip
