@@ -28,7 +28,7 @@ KINDS = {
     "pdsh-nvidia-smi", "rocm-smi-text", "rocm-smi-json", "amd-smi-metric-json", "amd-smi-metric-text",
     "amd-smi-static-json", "amd-smi-static-text", "amd-smi-bad-pages-json", "amd-smi-bad-pages-text",
     "amd-smi-topology-json", "amd-smi-topology-text", "amd-smi-table", "kernel-log", "lspci-vvv", "numactl-H", "iostat-json",
-    "pdsh-nvidia-smi", "kernel-log", "lspci-vvv", "numactl-H", "iostat-json", "dcgmi-diag-json", "dcgmi-diag-text",
+    "dcgmi-diag-json", "dcgmi-diag-text",
     "dcgmi-health", "nvidia-smi-mig-lgi", "nvidia-smi-nvlink-e", "nvidia-smi-vgpu",
 }  # fmt: skip
 REAL = {
