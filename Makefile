@@ -40,7 +40,7 @@ system-deps: torch-deps
 
 # torch for the tests that record traces, where the package index has one for this machine; else they skip.
 torch-deps: $(READY)
-	@$(BIN)/python -c 'import torch' 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check 'torch>=2.1' || echo "torch-deps: no torch for this machine: its tests will skip"
+	@$(BIN)/python -c 'import torch' 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check 'torch==2.13.0' || echo "torch-deps: no torch for this machine: its tests will skip"
 
 # The plain suite on every Python found; prints which.
 test-all:
