@@ -21,7 +21,7 @@ CASES = (
     "silent-xid94-vs-109-policy", "stack-roce-hw-counters", "stack-exclusive-process-busy",
     "stack-nouveau-loads-after-initrd", "stack-nvml-unknown-after-daemon-reload",
     "throttle-ollama-p2-power-capped", "throttle-amd-gfxclk-stuck-idle",
-    "throttle-vgpu-unlicensed-crawl",
+    "throttle-vgpu-unlicensed-crawl", "silent-amdgpu-compute-ring-timeout-by-scanner",
 )  # fmt: skip
 KINDS = {
     "nvidia-smi-q", "nvidia-smi-table", "nvidia-smi-xml", "nvidia-smi-error", "nvidia-smi-remapped-rows-csv",

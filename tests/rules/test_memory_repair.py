@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from rules.hand import found, one, weight
+from rules.hand import at, found, one, weight
 from steadygpu.evidence.device import DeviceRef
 from steadygpu.evidence.ecc import RetiredPages, RowRemap
 from steadygpu.evidence.source import Absent, Source
@@ -64,12 +64,21 @@ def test_pages_that_wait_count_and_retired_ones_do_not() -> None:
 
 def test_a_full_table_of_retired_pages_drains_the_card_and_a_few_are_history() -> None:
     rule = memory_repair.retired_pages_many
-    seen = found(one(rule, make(RetiredPages, single_bit=60, double_bit=5)))
+    seen = found(one(rule, make(RetiredPages, single_bit=60, double_bit=5), ()))
     assert weight(rule, seen) == ("warning", "drain")
     assert "65 pages" in seen.says
-    few = found(one(rule, make(RetiredPages, single_bit=6, double_bit=0)))
+    few = found(one(rule, make(RetiredPages, single_bit=6, double_bit=0), ()))
     assert weight(rule, few) == ("info", "none")
-    assert isinstance(one(rule, make(RetiredPages, single_bit=0, double_bit=0)), Fine)
-    assert isinstance(one(rule, make(RetiredPages, single_bit=70)), Unclear)
+    assert isinstance(one(rule, make(RetiredPages, single_bit=0, double_bit=0), ()), Fine)
+    assert isinstance(one(rule, make(RetiredPages, single_bit=70), ()), Unclear)
     none = make(RetiredPages, **not_there("single_bit", "double_bit"))
-    assert isinstance(one(rule, none), NotHere)
+    assert isinstance(one(rule, none, ()), NotHere)
+    week = [
+        make(RetiredPages, at=at(86_400.0 * day), single_bit=n, double_bit=1)
+        for day, n in ((1, 3), (8, 9))
+    ]
+    rising = found(one(rule, week[1], week))
+    assert weight(rule, rising) == ("warning", "watch")
+    assert "single-bit 3 to 9 in 7 days" in rising.says
+    fewer = [week[0], make(RetiredPages, at=at(86_400.0 * 9), single_bit=2, double_bit=1)]
+    assert "reset in between" in found(one(rule, fewer[1], fewer)).says

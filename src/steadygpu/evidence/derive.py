@@ -81,6 +81,14 @@ def _when(reading: Fact) -> float:
     return at.wall if at.wall is not None else at.boot_s or 0.0
 
 
+def over(first: Moment, last: Moment, count: int) -> str:
+    """Return in what time and how often something came, or nothing where that cannot be told."""
+    apart = seconds_between(first, last)
+    if apart is None or apart < 1 or count < 2:
+        return ""
+    return f" in {span_words(apart)} ({rate_words(count, apart)})"
+
+
 def span_words(seconds: float) -> str:
     """Return a span of time in the largest unit of which there are two."""
     for size, unit in ((86_400, "days"), (3600, "h"), (60, "min")):

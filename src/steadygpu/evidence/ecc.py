@@ -40,7 +40,7 @@ class EccCounters:
 class RetiredPages:
     """Pages taken out of use (cards before Ampere)."""
 
-    nature: ClassVar[Nature] = "state"
+    nature: ClassVar[Nature] = "counter"
     key: ClassVar[tuple[str, ...]] = ()
 
     device: DeviceRef

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from steadygpu.evidence.derive import span
+from steadygpu.evidence.derive import over, span
 from steadygpu.evidence.device import DeviceRef, host_ref
 from steadygpu.evidence.kernel_log import (
     AerEvent,
@@ -147,13 +147,10 @@ def _finding(events: Sequence[AerEvent], place: Place, words: str) -> Finding:
     after = f"; {behind} lies behind it" if behind else ""
     return Finding(
         subject=events[0].device,
-        says=f"{count} {words}" + (f": {names}" if names else "") + after,
+        says=f"{count} {words}{over(first, last, count)}" + (f": {names}" if names else "") + after,
         sources=tuple(dict.fromkeys((*(s for e in events for s in e.sources), *place.proof))),
-        first=first,
-        last=last,
-        count=count,
-        touches=place.touches,
-    )
+        first=first, last=last, count=count, touches=place.touches,
+    )  # fmt: skip
 
 
 def _none(

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
+from steadygpu.evidence.derive import growth
 from steadygpu.evidence.ecc import RetiredPages, RowRemap
 from steadygpu.rules.ecc import GUIDE
-from steadygpu.verdict.rule import Finding, Fine, One, Seen, cite, fine, lacking, rule
+from steadygpu.verdict.rule import Finding, Fine, Mine, One, Seen, cite, fine, lacking, rule
 
 MANY_PAGES = 63  # DCGM, DCGM_LIMIT_MAX_RETIRED_PAGES: the field diagnostic's limit (read 2026-11)
 
@@ -89,8 +90,8 @@ def retired_pages_pending(pages: One[RetiredPages]) -> Iterator[Seen]:
     references=("NVIDIA Dynamic Page Retirement (docs.nvidia.com/deploy/dynamic-page-retirement)",),
     points_to="hardware",
 )
-def retired_pages_many(pages: One[RetiredPages]) -> Iterator[Seen]:
-    """Both causes share one table. A few pages are history."""
+def retired_pages_many(pages: One[RetiredPages], readings: Mine[RetiredPages]) -> Iterator[Seen]:
+    """Both causes share one table. A few pages are history; pages that become more between two readings are not."""
     if missing := lacking(pages, "single_bit", "double_bit"):
         yield missing
         return
@@ -101,6 +102,17 @@ def retired_pages_many(pages: One[RetiredPages]) -> Iterator[Seen]:
         yield Finding(
             subject=pages.device, says=f"{says}; the limit is {MANY_PAGES}", sources=proof
         )
+    elif rises := [
+        g for f in ("single_bit", "double_bit") if (g := growth(readings, f)) and g.rise
+    ]:
+        told = "; ".join(f"{g.field.replace('_', '-')} {g.words()}" for g in rises)
+        both = [s for g in rises for one in (g.first, g.last) for s in cite(one, g.field)]
+        yield Finding(
+            subject=pages.device, says=f"pages become more: {told}", sources=(*proof, *both),
+            first=rises[0].first.at, last=rises[0].last.at, severity="warning", action="watch",
+            meaning="The memory of the card goes on losing pages between the two readings.",
+            decision="Watch the card closely and plan its replacement before the table is full.",
+        )  # fmt: skip
     elif total:
         yield Finding(
             subject=pages.device, says=says, sources=proof, severity="info", action="none"
