@@ -145,7 +145,11 @@ def _packets_between(rise: Growth) -> int:
 
 def _share(rise: Growth) -> str:
     packets = _packets_between(rise)
-    return f", {rise.rise / packets:.2g} of the packets" if packets and rise.rise <= packets else ""
+    return (
+        f", {100 * rise.rise / packets:.2g} % of the packets"
+        if packets and rise.rise <= packets
+        else ""
+    )
 
 
 def _in_its_life(reading: NicCounters) -> Seen:
