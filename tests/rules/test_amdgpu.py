@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from rules.hand import at, found, one, says
+from rules.hand import at, found, one, says, weight
 from steadygpu.evidence.amd import AmdgpuEvent
 from steadygpu.evidence.device import DeviceRef, host_ref
+from steadygpu.evidence.kernel_log import KernelEvent
 from steadygpu.evidence.source import Source
 from steadygpu.rules import amdgpu
 from steadygpu.verdict.rule import Fine, Unclear
@@ -61,10 +62,26 @@ def test_of_two_cards_it_stays_with_the_host() -> None:
 
 def test_a_reset_after_a_timeout_is_told_once() -> None:
     events = (event("ring_timeout"), event("reset_begin", 2))
-    assert isinstance(one(amdgpu.gpu_reset, events, False), Unclear)
+    assert isinstance(one(amdgpu.gpu_reset, events, (), False), Unclear)
 
 
 def test_a_fault_of_the_driver_itself_is_no_program() -> None:
     assert isinstance(
         one(amdgpu.amdgpu_vm_fault, (event("vm_fault", vmid=0, pasid=0),), True), Fine
     )
+
+
+def test_an_engine_that_an_intel_driver_reset_is_milder_and_built_in_graphics_are_no_matter() -> (
+    None
+):
+    def reset(bdf: str) -> KernelEvent:
+        source = Source(name="k.txt", first=1, last=1, quote="xe: Engine reset")
+        return KernelEvent(
+            device=DeviceRef(kind="card", bdf=bdf), what="gpu_reset", says="Engine reset", sources=(source,)
+        )  # fmt: skip
+
+    rule = amdgpu.gpu_reset
+    seen = found(one(rule, (), (reset("0000:4d:00.0"),), True))
+    assert weight(rule, seen) == ("warning", "restart-job")
+    own = found(one(rule, (), (reset("0000:00:02.0"),), True))
+    assert weight(rule, own) == ("info", "none")

@@ -32,7 +32,7 @@ SUBJECTS: dict[str, Subject] = {
         ),
     ),
     "amd_ras": Subject(6, ("AmdBadPages", "AmdPeer", "AmdRasCounters", "AmdgpuEvent")),
-    "amdgpu": Subject(6, ("AmdgpuEvent",)),
+    "amdgpu": Subject(6, ("AmdgpuEvent", "KernelEvent")),
     "bench": Subject(3, ("BurnResult", "CollectiveRate", "CollectiveRun", "CopyRate")),
     "bound": Subject(2, ("GpuLoad", "GpuPower", "GpuProfile", "TraceCard", "TraceHost")),
     "busy": Subject(

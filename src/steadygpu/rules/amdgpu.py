@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from steadygpu.evidence.amd import AmdgpuEvent
 from steadygpu.evidence.derive import span
 from steadygpu.evidence.device import DeviceRef, host_ref
+from steadygpu.evidence.kernel_log import KernelEvent
 from steadygpu.evidence.moment import may_be_within
 from steadygpu.rules.xid import none_seen, sources_of
 from steadygpu.verdict.rule import All, Finding, Seen, Whole, rule
@@ -208,8 +209,8 @@ def amdgpu_reset_failed(events: All[AmdgpuEvent], whole: Whole) -> Iterator[Seen
     next_step="journalctl -k -b | grep -B20 'GPU reset begin'",
     references=(DRIVER,),
 )
-def gpu_reset(events: All[AmdgpuEvent], whole: Whole) -> Iterator[Seen]:
-    """A reset that came back asks for a new start of the job only; those after a timeout are that rule's."""
+def gpu_reset(events: All[AmdgpuEvent], others: All[KernelEvent], whole: Whole) -> Iterator[Seen]:
+    """Resets after a timeout of an AMD queue are that rule's. Intel's drivers restart the engine that hung by themselves."""
 
     def see(device: DeviceRef, own: Sequence[AmdgpuEvent]) -> Finding | None:
         hits = [e for e in own if e.what in RESETS]
@@ -222,7 +223,24 @@ def gpu_reset(events: All[AmdgpuEvent], whole: Whole) -> Iterator[Seen]:
         says += ", its memory was lost" if lost else ""
         return _found(device, hits, says)
 
-    yield from _each(events, whole, "reset of a card", see)
+    hung: dict[DeviceRef, list[KernelEvent]] = {}
+    for event in others:
+        if event.what in ("gpu_hang", "gpu_reset") and event.device.kind == "card":
+            hung.setdefault(event.device, []).append(event)
+    for device, own in hung.items():
+        first, last = span(own)
+        built_in = (device.bdf or "")[
+            5:7
+        ] == "00"  # the processor's own graphics, which computes nothing here
+        yield Finding(
+            subject=device, says=f"the driver says: {own[-1].says[:120]}", sources=sources_of(own),
+            first=first, last=last, count=sum(e.count for e in own),
+            severity="info" if built_in else "warning", action="none" if built_in else "restart-job",
+            meaning="Work on the card hung and the driver reset it. What ran on it is gone.",
+            decision="Start anew what ran on this card; keep the kernel log if it comes back.",
+        )  # fmt: skip
+    if events or not hung:
+        yield from _each(events, whole, "reset of a card", see)
 
 
 @rule(
